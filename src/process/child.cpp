@@ -33,7 +33,7 @@ struct Prepared {
   std::vector<char*> arguments, environment;
   const char *path, *folder;
   Limits limits;
-  int input, output, error, wire, program, reach;
+  int input, output, error, wire, program, reach, group;
   bool sees_itself;
   std::optional<uid_t> user;
 };
@@ -65,6 +65,7 @@ void close_from(int first) {
 
 [[noreturn]] void become(const Prepared& prepared) {
   ::setpgid(0, 0);
+  if (prepared.group >= 0 && ::write(prepared.group, "0", 1) != 1) ::_exit(127);
   if (prepared.user && !become_user(*prepared.user)) ::_exit(127);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a judge that dies takes its children along
   sigset_t none;
@@ -181,6 +182,8 @@ Child::Child(const Command& command)
   if (command.limits.locked || command.sees_itself) program = opened(arguments[0], O_RDONLY);
   if (command.limits.locked) arguments[0] = std::filesystem::path(arguments[0]).filename();
 
+  const Descriptor group =
+      command.group.empty() ? Descriptor() : opened(command.group / "cgroup.procs", O_WRONLY);
   const Descriptor reach = command.reach ? rules_of(*command.reach) : Descriptor();
   const std::string folder = command.folder.string();
   const bool with_ours = command.prints == Prints::kWithOurs;
@@ -195,6 +198,7 @@ Child::Child(const Command& command)
                           wire_end.get(),
                           program.get(),
                           reach.get(),
+                          group.get(),
                           command.sees_itself,
                           command.user};
   pid_.value = ::fork();

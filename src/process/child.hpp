@@ -60,8 +60,9 @@ struct Command {
   std::vector<std::string> environment;  ///< NAME=value, and nothing else
   std::filesystem::path folder;          ///< working directory; empty: the judge's
   Limits limits;
-  std::optional<Reach> reach;                 ///< the files that it may open by name; without: all
-  std::optional<uid_t> user = other_user();   ///< the user, and the group, that it runs as; without: ours
+  std::optional<Reach> reach;                ///< the files that it may open by name; without: all
+  std::optional<uid_t> user = other_user();  ///< the user, and the group, that it runs as; without: ours
+  std::filesystem::path group = {};          ///< the folder of a control group that it begins in; empty: ours
   std::filesystem::path input = "/dev/null";  ///< its standard input
   Wire wire = Wire::kNothing;
   std::filesystem::path reply;  ///< an empty file for it to write to

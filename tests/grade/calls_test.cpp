@@ -77,7 +77,7 @@ TEST_CASE("grade and doctor have help with an example, and doctor counts the lay
   }
   const Ran ran = run_tool(folder, "doctor");
   CHECK(ran.exit_code == 0);
-  CHECK(ran.out.find(" of 8 layers are here") != std::string::npos);
+  CHECK(ran.out.find(" of 9 layers are here") != std::string::npos);
 }
 
 TEST_CASE("a class that has handed in nothing has a line for every student, and signs that are explained") {

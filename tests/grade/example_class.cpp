@@ -198,7 +198,8 @@ ClassResults example_class() {
       "\"><script>\x1b[2J.cpp was passed over: no exercise has a file of this name"};
   results.layers = {{"namespaces", "A program sees no network and no other process.", true, ""},
                     {"memory", "A program has no more memory than it is given.", false,
-                     "no cgroup v2 that this user may write to: run under systemd-run --user"}};
+                     "no cgroup v2 that this user may write to: run under systemd-run --user",
+                     "each program has a limit of its own"}};
   results.alike = {{"104", "emmy", "html", 0.93}, {"303", "ada", "lise", 0.67}};
   results.remarks = {"notes.txt belongs to no student"};
   return results;

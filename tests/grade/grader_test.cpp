@@ -1,5 +1,7 @@
 // Grading a class with a judge that is a small script: what runs, what is kept, what a failure of the judge
 // does.
+#include "grade/run/grader.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include <sstream>
 
 #include "grade/jail/jail.hpp"
-#include "grade/run/grader.hpp"
 #include "io/files.hpp"
 #include "support/catch.hpp"
 #include "support/errors.hpp"
@@ -259,6 +260,7 @@ TEST_CASE("a missing layer stops grading unless it may be missing, and is report
       },
       "--without files", Code::kMissing);
   testing::check_refused([&] { require(all, {"users"}); }, "a layer: files, user");
+  require({all[0], {"group", "c", false, "none here", "limits of its own"}}, {});
 }
 
 TEST_CASE("a jailed program sees neither other files nor other processes, and no network") {

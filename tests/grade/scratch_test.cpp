@@ -51,13 +51,15 @@ pid_t nobody_is() {
 TEST_CASE("a run's folder has a whole path, goes with the run, and takes those of killed runs along") {
   const test::Scratch folder;
   const Tmpdir there(fs::relative(folder / "."));
-  const std::string killed = "ringcraft-grade-" + std::to_string(nobody_is()) + "-abcdef",
-                    running = "ringcraft-grade-" + std::to_string(::getppid()) + "-abcdef";
-  for (const std::string& name : {killed, running, std::string("ringcraft-grade-x"), std::string("mine")})
+  const std::string begins = process::own_names("ringcraft-grade"),
+                    killed = begins + std::to_string(nobody_is()) + "-abcdef",
+                    running = begins + std::to_string(::getppid()) + "-abcdef",
+                    elsewhere = "ringcraft-grade-elsewhere-" + std::to_string(nobody_is()) + "-abcdef";
+  for (const std::string& name : {killed, running, elsewhere, begins + "x", std::string("mine")})
     fs::create_directories(folder / name / "hand-ins");
   fs::path own;
   {
-    const Scratch scratch;
+    const process::OwnFolder scratch = scratch_folder();
     own = scratch.path();
     CHECK(own.is_absolute());
     CHECK(fs::is_directory(own));
@@ -67,14 +69,15 @@ TEST_CASE("a run's folder has a whole path, goes with the run, and takes those o
   CHECK(!fs::exists(own));
   CHECK(!fs::exists(folder / killed));
   CHECK(fs::exists(folder / running));
-  CHECK(fs::exists(folder / "ringcraft-grade-x"));
+  CHECK(fs::exists(folder / elsewhere));
+  CHECK(fs::exists(folder / (begins + "x")));
   CHECK(fs::exists(folder / "mine"));
 }
 
 TEST_CASE("a TMPDIR that is not there is named") {
   const test::Scratch folder;
   const Tmpdir there(folder / "nothing");
-  testing::check_refused([] { Scratch(); }, "nothing", Code::kMissing);
+  testing::check_refused([] { scratch_folder(); }, "nothing", Code::kMissing);
 }
 
 TEST_CASE("where judged programs cannot be written and started, or have no room, nothing is graded") {

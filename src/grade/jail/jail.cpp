@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "grade/jail/control_group.hpp"
 #include "judge/build/toolchain.hpp"
 #include "judge/tree/config.hpp"
 #include "process/lock.hpp"
@@ -80,7 +81,10 @@ std::vector<Layer> layers(const fs::path& tree) {
   if (!calls.here)
     calls.reason = process::lock_is_held() ? "this build links no static programs, or has sanitizers"
                                            : "this kernel has no seccomp filters";
-  all.insert(all.end(), {files, calls, namespaces(), another_user(tree)});
+  const std::string lack = group_place().reason;
+  Layer group{"group", "the programs of one judgement have limits of memory and number together",
+              lack.empty(), lack, "each program has limits of its own"};
+  all.insert(all.end(), {files, calls, namespaces(), another_user(tree), group});
   return all;
 }
 
@@ -98,7 +102,7 @@ void require(const std::vector<Layer>& all, const std::set<std::string>& without
     }
   std::string absent, reasons, option;
   for (const Layer& layer : all) {
-    if (layer.here || without.contains(layer.id)) continue;
+    if (!is_wanted(layer) || without.contains(layer.id)) continue;
     absent += (absent.empty() ? "" : ", ") + layer.id;
     reasons += (reasons.empty() ? "" : "; ") + layer.reason;
   }

@@ -29,8 +29,8 @@ bool has(const std::vector<Layer>& all, std::string_view id);
 /// in `without` that is none.
 void require(const std::vector<Layer>& all, const std::set<std::string>& without);
 
-/// The part of the file system that a jailed program sees, beside the system's programs, libraries and headers. Each
-/// is at its own place.
+/// The part of the file system that a jailed program sees, beside the system's programs, libraries and
+/// headers. Each is at its own place.
 struct Sight {
   std::vector<std::filesystem::path> reads;   ///< to be read
   std::vector<std::filesystem::path> writes;  ///< to be written

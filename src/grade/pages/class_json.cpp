@@ -62,8 +62,11 @@ std::string json_of(const ClassResults& results) {
   }
   for (const StudentResults& student : results.students) students.push_back(json_of(results, student));
   for (const Layer& layer : results.layers)
-    layers.push_back(
-        {{"id", layer.id}, {"claim", layer.claim}, {"here", layer.here}, {"reason", layer.reason}});
+    layers.push_back({{"id", layer.id},
+                      {"claim", layer.claim},
+                      {"here", layer.here},
+                      {"reason", layer.reason},
+                      {"fallback", layer.fallback}});
   for (const Alike& pair : results.alike)
     pairs.push_back(
         {{"exercise", pair.exercise}, {"one", pair.one}, {"other", pair.other}, {"share", pair.share}});

@@ -235,9 +235,12 @@ std::string alike_pairs(const ClassResults& results) {
 std::string layers(const ClassResults& results) {
   std::string rows;
   for (const Layer& layer : results.layers)
-    rows += fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td class=\"{}</td></tr>\n",
-                        escaped(layer.claim), escaped(layer.id),
-                        layer.here ? "yes\">here" : "no\">missing: " + escaped(layer.reason));
+    rows +=
+        fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td class=\"{}</td></tr>\n",
+                    escaped(layer.claim), escaped(layer.id),
+                    layer.here ? "yes\">here"
+                               : "no\">missing: " + escaped(layer.reason) +
+                                     (layer.fallback.empty() ? "" : "; instead: " + escaped(layer.fallback)));
   const auto missing = std::ranges::count(results.layers, false, &Layer::here);
   return rows.empty() ? ""
                       : section("Layers between the files and this machine",

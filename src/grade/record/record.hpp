@@ -63,7 +63,11 @@ struct Layer {
   std::string claim;  ///< what it keeps out, in one sentence
   bool here = false;
   std::string reason;  ///< why it is missing, and what gives it; empty if it is here
+  std::string fallback =
+      {};  ///< what holds where it is missing; empty: nothing, and grading must be told to go on
 };
+/// Whether grading must be told to go on without it.
+inline bool is_wanted(const Layer& layer) { return !layer.here && layer.fallback.empty(); }
 
 /// A pair of files that have much in common.
 struct Alike {

@@ -12,6 +12,7 @@
 
 #include "grade/alike/alike.hpp"
 #include "grade/intake/class_folder.hpp"
+#include "grade/jail/control_group.hpp"
 #include "grade/jail/jail.hpp"
 #include "grade/pages/pages.hpp"
 #include "grade/run/reports.hpp"
@@ -236,10 +237,17 @@ class Grader {
     if (!has(layers_, "namespaces") && has(layers_, "user"))
       command.arguments.insert(command.arguments.end(), {"--children-as", std::to_string(kJudgingUser)});
     const Sight sight = sight_of(own, {options_.tree, options_.build, hand_in.file.parent_path()});
+    const std::optional<ControlGroup> group = new_group();
+    if (group) command.group = group->folder();
     const process::Finished finished =
         process::run_command(jailed(std::move(command), layers_, sight), kLongestJudgement);
     if (!has_room(sight, layers_)) return {State::kUnjudged, "the disk that the judge works on is full", {}};
     return verdict_of(finished, report);
+  }
+
+  std::optional<ControlGroup> new_group() {
+    if (group_place_.empty()) return {};
+    return std::optional<ControlGroup>(std::in_place, group_place_, std::to_string(groups_++));
   }
 
   // A folder for a judge, as one that has never been there.
@@ -329,9 +337,11 @@ class Grader {
   }
 
   const GradeOptions& options_;
-  const Scratch scratch_;
+  const process::OwnFolder scratch_ = scratch_folder();
   Ledger ledger_;
   const std::vector<Layer> layers_;
+  const fs::path group_place_ = group_place().folder;
+  std::atomic<int> groups_ = 0;  // made so far, so that each has a name of its own
   ClassFolder handed_in_;
   std::vector<Task> tasks_;
   std::vector<std::vector<Record>> records_;

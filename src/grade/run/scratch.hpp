@@ -6,23 +6,12 @@
 #include <vector>
 
 #include "grade/jail/jail.hpp"
+#include "process/own_folder.hpp"
 
 namespace ringcraft::grade {
 
-/// A folder that removes itself, and those that killed runs have left.
-class Scratch {
- public:
-  /// Throws Error (kMissing) if TMPDIR lets it make none.
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// The folder of a grading run, below TMPDIR. Throws Error (kMissing) if TMPDIR lets it make none.
+process::OwnFolder scratch_folder();
 
 /// Everything below a folder becomes the judging user's, if that is one of these layers.
 void give(const std::filesystem::path& folder, const std::vector<Layer>& all);

@@ -1,8 +1,6 @@
 // Runs compiler, nm, objcopy and linker under limits, in a temporary folder.
 #include "judge/build/toolchain.hpp"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,34 +188,12 @@ std::string warnings_of(const std::string& printed) {
   return text;
 }
 
-// Folders of killed checks, which could not remove them: check-PID-XXXXXX without a living process.
-void sweep() {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(kWorkRoot, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const long pid = name.starts_with("check-") ? std::atol(name.c_str() + 6) : 0;
-    if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
-      std::filesystem::remove_all(entry.path(), ignored);
-  }
-}
-
 }  // namespace
 
-WorkFolder::WorkFolder() {
-  sweep();
-  std::string name = std::string(kWorkRoot) + "/check-" + std::to_string(::getpid()) + "-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr)
-    throw Error("judge", "a folder to work in below " + std::string(kWorkRoot), std::strerror(errno),
-                "build the tree again", Code::kMissing);
-  path_ = name;
-  if (const auto user = process::other_user(); user && ::chown(name.c_str(), *user, *user) != 0)
+WorkFolder::WorkFolder() : own_(kWorkRoot, "check", {"judge", "build the tree again"}) {
+  if (const auto user = process::other_user(); user && ::chown(path().c_str(), *user, *user) != 0)
     throw Error("judge", "a folder that another user can write", std::strerror(errno),
                 "see ./ringcraft doctor", Code::kMissing);
-}
-
-WorkFolder::~WorkFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "judge/build/gate/source.hpp"
 #include "judge/checks/lesson.hpp"
+#include "process/own_folder.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -16,18 +17,16 @@ namespace ringcraft::judge {
 /// The system's programs, libraries and headers: files and folders of the names that systems use for them.
 extern const std::vector<std::string> kSystemPlaces;
 
-/// A folder in the build tree that removes itself.
+/// A folder in the build tree for one check, which removes itself; it is the other user's where workers run
+/// as one.
 class WorkFolder {
  public:
   /// Throws Error (kMissing) if it cannot be made.
   WorkFolder();
-  ~WorkFolder();
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return own_.path(); }
 
  private:
-  std::filesystem::path path_;
+  process::OwnFolder own_;
 };
 
 /// The result of one step of the build; the sentence is empty if the step succeeded.

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 #include "tool/course/course.hpp"
+#include "tool/course/lesson_list.hpp"
 
 namespace ringcraft::tool {
 namespace {
@@ -23,12 +23,6 @@ std::vector<std::string> arguments() {
   for (std::string argument; std::getline(file, argument, '\0');) result.push_back(argument);
   if (!result.empty()) result.erase(result.begin());
   return result;
-}
-
-// Where it cannot, the judge says why.
-bool can_be_judged(int lesson) {
-  const std::vector<judge::LessonInfo> lessons = judge::lessons();
-  return std::ranges::find(lessons, lesson, &judge::LessonInfo::number)->checkable;
 }
 
 void become(const std::filesystem::path& program, const std::vector<std::string>& with) {
@@ -43,7 +37,8 @@ void become(const std::filesystem::path& program, const std::vector<std::string>
 }  // namespace
 
 void become_checker(int lesson) {
-  if (judge::has_checks(lesson) || !can_be_judged(lesson)) return;
+  if (judge::has_checks(lesson)) return;
+  if (!judged_lessons().contains(lesson)) return;  // the judge says why
   const std::string number = std::to_string(lesson);
   const auto beside =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / ("ringcraft-check-" + number);

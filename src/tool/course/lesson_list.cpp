@@ -1,4 +1,4 @@
-// Prints lists of lessons.
+// Reads and prints lists of lessons.
 #include "tool/course/lesson_list.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "judge/verdict/judge.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -30,6 +31,19 @@ int one_lesson(const std::string& flag, const std::string& part, std::string_vie
 }
 
 }  // namespace
+
+std::set<int> lessons_with_exercise() {
+  std::set<int> numbers;
+  for (const judge::LessonInfo& lesson : judge::lessons()) numbers.insert(lesson.number);
+  return numbers;
+}
+
+std::set<int> judged_lessons() {
+  std::set<int> numbers;
+  for (const judge::LessonInfo& lesson : judge::lessons())
+    if (lesson.checkable) numbers.insert(lesson.number);
+  return numbers;
+}
 
 std::set<int> lessons_listed(const std::string& flag, const std::string& text, const std::set<int>& known) {
   std::set<int> lessons;

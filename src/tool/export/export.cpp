@@ -172,12 +172,6 @@ void seal_objects(const StudentTree& tree, const fs::path& folder) {
 
 // ---- the command
 
-std::set<int> lessons_with_exercise() {
-  std::set<int> numbers;
-  for (const judge::LessonInfo& info : judge::lessons()) numbers.insert(info.number);
-  return numbers;
-}
-
 void tell(const ExportRequest& request, const StudentTree& tree, const std::set<int>& sealed,
           const std::set<int>& solved, const std::set<int>& known) {
   std::printf("%s: %s for students\n", shown(request.folder, 200).c_str(),

@@ -36,13 +36,8 @@ std::vector<grade::Zipped> zipped_tree(const fs::path& root, const std::set<int>
 int gradescope(const GradescopeRequest& request) {
   const fs::path root = source_root();
   refuse_exported_tree("gradescope", root);
-  std::set<int> known, checkable;
-  for (const judge::LessonInfo& lesson : judge::lessons()) {
-    known.insert(lesson.number);
-    if (lesson.checkable) checkable.insert(lesson.number);
-  }
-  lessons_listed("gradescope", request.lessons, checkable);  // refused here rather than there
-  std::vector<grade::Zipped> files = zipped_tree(root, known);
+  lessons_listed("gradescope", request.lessons, judged_lessons());  // refused here rather than there
+  std::vector<grade::Zipped> files = zipped_tree(root, lessons_with_exercise());
   const fs::path scripts = root / "src" / "grade" / "autograder";
   files.push_back({"setup.sh", judge::read_text(scripts / "setup.sh"), true});
   files.push_back({"run_autograder", judge::read_text(scripts / "run_autograder.sh"), true});

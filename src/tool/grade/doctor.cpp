@@ -15,10 +15,12 @@ int doctor() {
   for (const grade::Layer& layer : all) {
     fmt::print("  {:7}  {:10}  {}\n", layer.here ? "here" : "missing", layer.id, layer.claim);
     if (!layer.here) fmt::print("{:23}{}\n", "", layer.reason);
+    if (!layer.here && !layer.fallback.empty()) fmt::print("{:23}instead: {}\n", "", layer.fallback);
   }
   const auto missing = std::ranges::count(all, false, &grade::Layer::here);
+  const bool wanted = std::ranges::any_of(all, grade::is_wanted);
   fmt::print("{} of {} layers are here{}\n", all.size() - static_cast<std::size_t>(missing), all.size(),
-             missing == 0 ? "" : "; grade needs all of them, or --without those that are missing");
+             wanted ? "; grade needs those without an \"instead\", or --without them" : "");
   return 0;
 }
 

@@ -42,9 +42,7 @@ double points_of(const std::vector<judge::Check>& checks) {
 // that are the same for everyone.
 void choose_exercises(const GradeRequest& request, grade::GradeOptions& options) {
   const Course course;
-  std::set<int> known;
-  for (const judge::LessonInfo& lesson : judge::lessons())
-    if (lesson.checkable) known.insert(lesson.number);
+  const std::set<int> known = judged_lessons();
   const std::set<int> chosen =
       request.lessons.empty() ? known : lessons_listed("--lessons", request.lessons, known);
   for (const int number : chosen) {

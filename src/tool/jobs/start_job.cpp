@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "process/child.hpp"
+#include "process/own_folder.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/io/pending_file.hpp"
 #include "tool/jobs/culprits.hpp"
@@ -45,28 +46,6 @@ constexpr const char* kSettings[][2] = {
     {"OMPI_MCA_btl", "self,vader,tcp"},
     {"OMPI_MCA_orte_execute_quiet", "1"},  // ranks say why a job ends
     {"PRTE_MCA_prte_execute_quiet", "1"},
-};
-
-// A folder that is removed with its owner.
-class RecordFolder {
- public:
-  RecordFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ringcraft-job-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error("--backend mpi", "a temporary folder that can be written", name, "set TMPDIR",
-                  Code::kMissing);
-    path_ = name;
-  }
-  ~RecordFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  RecordFolder(const RecordFolder&) = delete;
-  RecordFolder& operator=(const RecordFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 // The words of this process's command line.
@@ -157,7 +136,8 @@ int start_job(int ranks, std::chrono::milliseconds patience, const std::vector<s
   if (const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS"); tasks != nullptr && std::atoi(tasks) > 1)
     throw Error("srun", "--mpi=pmix, or another one that this program's MPI speaks", "none",
                 "see srun --mpi=list, or let one task start the job: srun -n 1");
-  const RecordFolder records;
+  const process::OwnFolder::Told told{"--backend mpi", "set TMPDIR to a folder that can be written"};
+  const process::OwnFolder records(process::temporary_place(told), "ringcraft-job", told);
   process::Command command;
   command.arguments = {RINGCRAFT_MPIRUN, "-n", std::to_string(ranks),
                        std::filesystem::read_symlink("/proc/self/exe").string()};
