@@ -174,6 +174,19 @@ TEST_CASE("queries without a key give 0 and -inf") {
     CHECK(head_of<double>(answer.value.dk, 0, 0)(2, x) == 0.0);  // key 5: no query sees it
 }
 
+TEST_CASE("an oracle can be stopped while other threads than the caller's compute") {
+  const Case c = make_case(make_problem({1, 1, 1, 900, 32}, {}, Layout::kContiguous, 1), Data::kNormal, 1);
+  const Inputs inputs = make_inputs(c, DType::kFloat64);
+  for (int i = 0; i < 20; ++i)  // one part for four threads: mostly not the caller's
+    CHECK_THROWS_AS(oracle(c.problem, inputs,
+                           {.threads = 4,
+                            .progress =
+                                [](double done) {
+                                  if (done < 0.9) throw Error("stop", Code::kWrongAnswer);
+                                }}),
+                    Error);
+}
+
 TEST_CASE("the number of threads changes no bit") {
   const Case c = small_case({2, 6, 3, 40, 5}, causal_mask());
   const Inputs inputs = make_inputs(c, DType::kFloat64);

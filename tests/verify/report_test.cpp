@@ -129,6 +129,21 @@ TEST_CASE("a screen begins with causes and places, and holds the rest as far as 
   CHECK(text.find("  failed   dv   9 of 9 elements wrong; largest error: 0.25\n") != text.npos);
 }
 
+TEST_CASE("a screen says once which tensors no mistake explains") {
+  Report report{"claim", {}, {}};
+  for (const char* name : {"out", "dq", "dk"})
+    report.rows.push_back({.id = name, .status = Status::kFailed, .unexplained = true});
+  constexpr auto kSaid = "no known mistake gives ";
+  std::string text = screen_text_of(report, {}, Colour::kPlain);
+  CHECK(text.starts_with(std::string("claim\n") + kSaid + "these numbers: go by"));
+  CHECK(text.find(kSaid) == text.rfind(kSaid));
+  report.rows[0].unexplained = false;
+  report.rows[0].causes = {{"a", "one", "?"}};
+  text = screen_text_of(report, {}, Colour::kPlain);
+  CHECK(text.find(kSaid + std::string("the numbers of dq, dk: go by")) != text.npos);
+  CHECK(text.find(kSaid) == text.rfind(kSaid));
+}
+
 TEST_CASE("the JSON holds everything, for any bytes of a sentence") {
   Report report = sample();
   report.rows[1].sentence = "printed \xff\xfe";

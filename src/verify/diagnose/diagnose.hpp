@@ -46,11 +46,11 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
 /// The same for the answer of an exercise.
 Diagnosis diagnose(const AttentionExhibit& exhibit);
 
-/// Whether a computation with the known mistake of this id gives plainly other numbers than attention in this
-/// case: a right claim refutes the mistake then. `precision`: of the claim. Empty if no known mistake has the
-/// id.
-std::optional<bool> would_show(const Problem& problem, const Inputs& inputs, const std::string& id,
-                               DType precision);
+/// Those of these ids of causes that a right claim refutes in this case: every known mistake with the id
+/// gives plainly other numbers than attention there. `precision`: of the claim. An id of no known mistake is
+/// never among them.
+std::vector<std::string> shown_mistakes(const Problem& problem, const Inputs& inputs,
+                                        const std::vector<std::string>& ids, DType precision);
 
 /// All causes that explain it, the likeliest first.
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit);

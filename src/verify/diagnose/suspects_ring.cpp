@@ -106,6 +106,7 @@ std::vector<Suspect> ring_suspects() {
 
 std::vector<Suspect> merge_suspects() {
   using M = MergeTwist;
+  constexpr auto kStored = "In which precision does your caller want the result?";
   constexpr auto kPrecision = "In which precision do out and lse wait for the next block?";
   return {
       {{"OS3", "neither l nor O is rescaled when the maximum grows",
@@ -177,6 +178,9 @@ std::vector<Suspect> merge_suspects() {
       {{"SS1", "no maximum is subtracted: exp overflows, or all weights vanish",
         "What is the largest number exp can return, and which score would exceed it?"},
        {.merge = M::kNoMaximum}},
+      {{"SS1", "no maximum is subtracted, and what overflows or vanishes becomes 0 in the end",
+        "What is the largest number exp can return, and which score would exceed it?"},
+       {.merge = M::kNoMaximumZeroed}},
       {{"SS3", "the maximum begins at 0: a row whose scores are far below it loses all weights",
         "If every score is -200, what is your maximum?"},
        {.merge = M::kMaximumFromZero}},
@@ -204,6 +208,14 @@ std::vector<Suspect> merge_suspects() {
        {.merge = M::kBothInBFloat16}},
       {{"RF12-both", "the running out and lse are rounded to float16 after every merge", kPrecision},
        {.merge = M::kBothInFloat16}},
+      {{"RF12-once", "out is rounded to bfloat16 once, after the last merge", kStored},
+       {.merge = M::kOutOnceInBFloat16}},
+      {{"RF12-once", "out is rounded to float16 once, after the last merge", kStored},
+       {.merge = M::kOutOnceInFloat16}},
+      {{"RF12-once", "out and lse are rounded to bfloat16 once, after the last merge", kStored},
+       {.merge = M::kBothOnceInBFloat16}},
+      {{"RF12-once", "out and lse are rounded to float16 once, after the last merge", kStored},
+       {.merge = M::kBothOnceInFloat16}},
   };
 }
 

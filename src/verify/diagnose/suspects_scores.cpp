@@ -34,6 +34,7 @@ std::vector<Suspect> score_suspects() {
 }
 
 std::vector<Suspect> mask_suspects() {
+  constexpr auto kLowest = "How low can the scores be that a row sees?";
   return {
       {{"CM0", "the mask is forgotten, every query sees every key: right, without the flags of a mask",
         "Which keys may row 0 see?"},
@@ -65,6 +66,11 @@ std::vector<Suspect> mask_suspects() {
       {{"CM-flipped", "the mask is turned round: queries see what they should not, and not what they should",
         "Row 0 of a causal mask: how many keys does it see in your code?"},
        {.mask = MaskTwist::kFlipped}},
+      {{"CM6-finite", "masked scores are a finite number, such as -1e4, instead of minus infinity", kLowest},
+       {.masked = MaskedTwist::kSetLow}},
+      {{"CM6-finite", "a finite number, such as -1e4, is added to masked scores instead of minus infinity",
+        kLowest},
+       {.masked = MaskedTwist::kLowered}},
       {{"CM6", "masked scores are 0 instead of minus infinity", "What is exp(0)?"},
        {.masked = MaskedTwist::kScoreZero}},
       {{"CM6",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -76,9 +77,13 @@ class Progress {
   Progress(const std::function<void(double)>& tell, double all) : tell_(tell), all_(all) {}
   void step(bool teller) {
     if (failed_) throw Error("the oracle was stopped by another of its threads", Code::kWrongAnswer);
-    const double done = static_cast<double>(++done_);
-    if (teller && tell_) tell_(done / all_);
+    ++done_;
+    if (teller) tell();
   }
+  void tell() const {
+    if (tell_) tell_(static_cast<double>(done_) / all_);
+  }
+  bool has_failed() const { return failed_; }
   bool is_first_failure() { return !failed_.exchange(true); }
 
  private:
@@ -160,19 +165,34 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   std::atomic<Index> next{0};
   std::vector<double> common(static_cast<std::size_t>(groups));
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(options.threads, 1)));
-  const auto work = [&](std::exception_ptr& failure) {
+  const auto guarded = [&](std::exception_ptr& failure, const auto& act) {
     try {
-      for (Index g = next++; g < groups; g = next++)
-        common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
-                                                            progress, &failure == failures.data());
+      act();
     } catch (...) {
       if (progress.is_first_failure()) failure = std::current_exception();
     }
   };
+  const auto work = [&](std::exception_ptr& failure) {
+    guarded(failure, [&] {
+      for (Index g = next++; g < groups; g = next++)
+        common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
+                                                            progress, &failure == failures.data());
+    });
+  };
   {
+    std::atomic<std::size_t> running = failures.size() - 1;  // of the other threads
     std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < failures.size(); ++t) others.emplace_back(work, std::ref(failures[t]));
+    for (std::size_t t = 1; t < failures.size(); ++t)
+      others.emplace_back([&, t] {
+        work(failures[t]);
+        --running;
+      });
     work(failures[0]);
+    while (running > 0 &&
+           !progress.has_failed()) {  // this thread, which may be told to stop, waits with them
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      guarded(failures[0], [&] { progress.tell(); });
+    }
   }
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "ringcraft/core/shown.hpp"
 #include "verify/report/screen.hpp"
@@ -85,8 +84,10 @@ void add_causes(std::string& text, const ReportRow& row, bool besides, std::size
   }
 }
 
-void add_unexplained(std::string& text, std::size_t indent) {
-  add_lines(text, "no known mistake gives these numbers: go by the first wrong place", indent);
+// `rows`: the ids of the rows that this is about, where others are explained.
+void add_unexplained(std::string& text, const std::string& rows, std::size_t indent) {
+  const std::string numbers = rows.empty() ? "these numbers" : "the numbers of " + rows;
+  add_lines(text, "no known mistake gives " + numbers + ": go by the first wrong place", indent);
 }
 
 // Adds help below a failed row: places, causes, and the next thing to try.
@@ -94,7 +95,7 @@ void add_help(std::string& text, const ReportRow& row, std::size_t indent) {
   if (!row.maps.empty()) add_lines(text, legend_of(row.maps), indent);
   for (const ErrorMap& map : row.maps) add_lines(text, picture_of(map), indent + 2);
   add_causes(text, row, false, indent);
-  if (row.unexplained) add_unexplained(text, indent);
+  if (row.unexplained) add_unexplained(text, "", indent);
   if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, indent);
 }
 
@@ -182,18 +183,19 @@ std::size_t lines_in(const std::string& text) {
 }  // namespace
 
 std::string screen_text_of(const Report& report, const std::vector<std::string>& places, Colour colour) {
-  std::string text = report.title + "\n", rest;
+  std::string text = report.title + "\n", rest, unexplained;
   std::vector<ErrorMap> maps;
-  bool besides = false, unexplained = false;
+  bool besides = false;
   for (const ReportRow& row : report.rows) {
     rest += short_row(row, width_of_ids(report), colour);
     if (row.status != Status::kFailed) continue;
     add_causes(text, row, besides, 0);
-    if (row.unexplained && !std::exchange(unexplained, true)) add_unexplained(text, 0);
+    if (row.unexplained) unexplained += (unexplained.empty() ? "" : ", ") + row.id;
     if (!row.hint.empty()) add_lines(text, "hint: " + row.hint, 0);
     besides = besides || !row.causes.empty();
     maps.insert(maps.end(), row.maps.begin(), row.maps.end());
   }
+  if (!unexplained.empty()) add_unexplained(text, besides ? unexplained : "", 0);
   for (const std::string& place : places)
     if (!place.empty()) add_lines(text, place, 0);
   rest += summary(report, colour);

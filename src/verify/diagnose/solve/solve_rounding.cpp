@@ -104,7 +104,8 @@ std::optional<Cause> cause_of_rounded_state(const Evidence& e) {
   const Sample sample = sample_of(e, TensorGroup::kForward, kMost, kMost);
   std::vector<std::pair<double, Cause>> all{{distance(e, ring, {}, sample), {}}};
   for (const Suspect& suspect : forward_suspects())
-    if (suspect.twist.merge >= MergeTwist::kLseInBFloat16)
+    if (suspect.twist.merge >= MergeTwist::kLseInBFloat16 &&
+        suspect.twist.merge <= MergeTwist::kBothInFloat16)
       all.emplace_back(distance(e, ring, suspect.twist, sample), suspect.cause);
   std::ranges::stable_sort(all, {}, &std::pair<double, Cause>::first);
   const auto& [error, cause] = all[0];

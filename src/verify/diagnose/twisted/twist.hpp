@@ -53,12 +53,17 @@ enum class MaskTwist : std::uint8_t {
   kDoneAfterEmpty,   ///< no block after the rank's first one without a visible pair
 };
 
+/// A finite number such as code takes for minus infinity.
+inline constexpr double kLow = -1e4;
+
 /// The treatment of a masked score.
 enum class MaskedTwist : std::uint8_t {
   kRight,
   kScoreZero,      ///< it is 0 and counts
   kZeroWhereSeen,  ///< the same, in blocks of which the row sees a key
   kAfterSoftmax,   ///< its weight is removed after the weights were normalised
+  kSetLow,         ///< it is kLow
+  kLowered,        ///< kLow is added to it
 };
 
 /// The positions that the mask compares.
@@ -126,40 +131,45 @@ enum class TailTwist : std::uint8_t {
 /// How partial results are merged.
 enum class MergeTwist : std::uint8_t {
   kRight,
-  kSumNotRescaled,   ///< l keeps its old maximum
-  kOutNotRescaled,   ///< O keeps its old maximum
-  kNoRescale,        ///< both keep it
-  kInverseFactor,    ///< exp(new - old)
-  kAverage,          ///< the mean of the partials that saw a key
-  kAverageOfAll,     ///< their sum over the number of steps
-  kRunningAverage,   ///< half old, half new
-  kByCount,          ///< weighted by the number of keys
-  kSwapped,          ///< each side takes the other's weight
-  kMaximumLost,      ///< l and O are added as if they had one maximum
-  kUnshifted,        ///< weights exp(lse): too large or too small
-  kLogOnePlusExp,    ///< lse + log(1 + exp(new - lse)): too large
-  kNoMaximum,        ///< exp(score): too large or too small
-  kMaximumFromZero,  ///< the maximum begins at 0
-  kNanForEmpty,      ///< a block without a visible key: -inf - (-inf)
-  kNanForFirst,      ///< the same for the first block alone
-  kDividedEachStep,  ///< O is divided by l and used on
-  kNotDivided,       ///< the division at the end is missing
-  kDividedByCount,   ///< divides by the number of keys instead of l
-  kDividedBlocks,    ///< divided partials enter a sum that l divides again
-  kRawBlocks,        ///< undivided partials enter a weighted mean
-  kFirstSum,         ///< l is that of the first block
-  kLastSum,          ///< l is that of the last block
-  kLastSeen,         ///< resets at each block that has a visible key
-  kLastStep,         ///< resets at each step
-  kEmptyLseZero,     ///< a block without a visible key has the lse 0, and counts
-  kLseInBFloat16,    ///< lse is rounded to bfloat16 after every merge, whose weights are right
-  kLseInFloat16,     ///< to float16
-  kNewInBFloat16,    ///< lse is rounded to bfloat16 in every merge, before its weights
-  kNewInFloat16,     ///< to float16
-  kOutInBFloat16,    ///< out is rounded to bfloat16 after every merge
-  kOutInFloat16,     ///< to float16
-  kBothInBFloat16,   ///< out and lse are, after every merge
-  kBothInFloat16,    ///< to float16
+  kSumNotRescaled,      ///< l keeps its old maximum
+  kOutNotRescaled,      ///< O keeps its old maximum
+  kNoRescale,           ///< both keep it
+  kInverseFactor,       ///< exp(new - old)
+  kAverage,             ///< the mean of the partials that saw a key
+  kAverageOfAll,        ///< their sum over the number of steps
+  kRunningAverage,      ///< half old, half new
+  kByCount,             ///< weighted by the number of keys
+  kSwapped,             ///< each side takes the other's weight
+  kMaximumLost,         ///< l and O are added as if they had one maximum
+  kUnshifted,           ///< weights exp(lse): too large or too small
+  kLogOnePlusExp,       ///< lse + log(1 + exp(new - lse)): too large
+  kNoMaximum,           ///< exp(score): too large or too small
+  kNoMaximumZeroed,     ///< the same, and 0 where the result is no number
+  kMaximumFromZero,     ///< the maximum begins at 0
+  kNanForEmpty,         ///< a block without a visible key: -inf - (-inf)
+  kNanForFirst,         ///< the same for the first block alone
+  kDividedEachStep,     ///< O is divided by l and used on
+  kNotDivided,          ///< the division at the end is missing
+  kDividedByCount,      ///< divides by the number of keys instead of l
+  kDividedBlocks,       ///< divided partials enter a sum that l divides again
+  kRawBlocks,           ///< undivided partials enter a weighted mean
+  kFirstSum,            ///< l is that of the first block
+  kLastSum,             ///< l is that of the last block
+  kLastSeen,            ///< resets at each block that has a visible key
+  kLastStep,            ///< resets at each step
+  kEmptyLseZero,        ///< a block without a visible key has the lse 0, and counts
+  kLseInBFloat16,       ///< lse is rounded to bfloat16 after every merge, whose weights are right
+  kLseInFloat16,        ///< to float16
+  kNewInBFloat16,       ///< lse is rounded to bfloat16 in every merge, before its weights
+  kNewInFloat16,        ///< to float16
+  kOutInBFloat16,       ///< out is rounded to bfloat16 after every merge
+  kOutInFloat16,        ///< to float16
+  kBothInBFloat16,      ///< out and lse are, after every merge
+  kBothInFloat16,       ///< to float16
+  kOutOnceInBFloat16,   ///< out is rounded to bfloat16 once, after the last merge
+  kOutOnceInFloat16,    ///< to float16
+  kBothOnceInBFloat16,  ///< out and lse are, after the last merge
+  kBothOnceInFloat16,   ///< to float16
 };
 
 /// The lse that is returned.
@@ -215,6 +225,7 @@ enum class WeightTwist : std::uint8_t {
   kBeforeLast,      ///< exp(score - lse before the block of the last step)
   kBeforeLastSeen,  ///< exp(score - lse before the last block with a visible key)
   kFirstStep,       ///< exp(score - lse after the first step)
+  kLastBlockLse,    ///< exp(score - lse of the last block with a visible key)
 };
 
 /// The term delta of dS = P (dP - delta).

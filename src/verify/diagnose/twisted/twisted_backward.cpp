@@ -61,6 +61,8 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
       return known(early(query, steps_before_last(query)).lse);
     case WeightTwist::kFirstStep:
       return known(early(query, 1).lse);
+    case WeightTwist::kLastBlockLse:
+      return sums(query, block_at(query, steps_before_last(query))).lse;
     default:
       return lse;
   }
@@ -83,12 +85,16 @@ const TwistedRing::Early& TwistedRing::early(const Query& query, int steps) cons
   return early_.emplace(std::pair{row, steps}, Early{delta, state.lse}).first->second;
 }
 
+// The block that the rank of a query has in hand at a step.
+int TwistedRing::block_at(const Query& query, int step) const {
+  return arrangement_.ring ? arrangement_.wrapped(query.rank - step) : step;
+}
+
 // Number of steps before the one at which a row meets its last visible key.
 int TwistedRing::steps_before_last(const Query& query) const {
   const int n = arrangement_.count();
   for (int step = n - 1; step > 0; --step)
-    if (sums(query, arrangement_.ring ? arrangement_.wrapped(query.rank - step) : step).max != kNothing)
-      return step;
+    if (sums(query, block_at(query, step)).max != kNothing) return step;
   return 0;
 }
 

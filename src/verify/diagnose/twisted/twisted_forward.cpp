@@ -53,6 +53,20 @@ struct Vote {
   std::span<const double> value;  // empty: none
 };
 
+// The score with which a masked key counts.
+double masked_score(MaskedTwist twist, double score) {
+  switch (twist) {
+    case MaskedTwist::kAfterSoftmax:
+      return score;
+    case MaskedTwist::kSetLow:
+      return kLow;
+    case MaskedTwist::kLowered:
+      return score + kLow;
+    default:
+      return 0;
+  }
+}
+
 BlockPartial partial_of(const std::vector<Vote>& votes, Index width) {
   BlockPartial result;
   result.out.assign(static_cast<std::size_t>(width), 0.0);
@@ -88,9 +102,10 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
     if (gone) continue;
     if (!seen && twist.masked == MaskedTwist::kRight) continue;
     any_seen = any_seen || seen;
-    const bool zero = !seen && twist.masked != MaskedTwist::kAfterSoftmax;
-    votes.push_back({zero ? 0.0 : factor * dot(q, row_of(k, batch, head, key)),
-                     seen || zero ? row_of(v, batch, head, value) : std::span<const double>{}});
+    const double score = factor * dot(q, row_of(k, batch, head, key));
+    votes.push_back({seen ? score : masked_score(twist.masked, score),
+                     seen || twist.masked != MaskedTwist::kAfterSoftmax ? row_of(v, batch, head, value)
+                                                                        : std::span<const double>{}});
   }
   if (twist.masked == MaskedTwist::kZeroWhereSeen && !any_seen) votes.clear();
   if (twist.tail == TailTwist::kLastAgain) {

@@ -140,15 +140,17 @@ Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
+double narrowed(bool to_float16, double x) {
+  return to_float16 ? double{float_from_float16(float16_from(x))}
+                    : double{float_from_bfloat16(bfloat16_from(x))};
+}
+
 // Merges two normalised results at a time, stored in a 16-bit type between the steps.
 Merged rounded(MergeTwist merge, const Partials& partials) {
   using M = MergeTwist;
   const bool is_float16 = merge == M::kLseInFloat16 || merge == M::kNewInFloat16 ||
                           merge == M::kOutInFloat16 || merge == M::kBothInFloat16;
-  const auto narrow = [=](double x) {
-    return is_float16 ? double{float_from_float16(float16_from(x))}
-                      : double{float_from_bfloat16(bfloat16_from(x))};
-  };
+  const auto narrow = [=](double x) { return narrowed(is_float16, x); };
   const bool out = merge >= M::kOutInBFloat16,
              first = merge == M::kNewInBFloat16 || merge == M::kNewInFloat16;
   const bool lse = merge != M::kOutInBFloat16 && merge != M::kOutInFloat16;
@@ -168,6 +170,17 @@ Merged rounded(MergeTwist merge, const Partials& partials) {
   return result;
 }
 
+// Rounds the right result.
+Merged rounded_once(MergeTwist merge, const Partials& partials) {
+  using M = MergeTwist;
+  const bool is_float16 = merge == M::kOutOnceInFloat16 || merge == M::kBothOnceInFloat16;
+  Merged result = running(M::kRight, partials);
+  for (double& x : result.out) x = narrowed(is_float16, x);
+  if (merge == M::kBothOnceInBFloat16 || merge == M::kBothOnceInFloat16)
+    result.lse = narrowed(is_float16, result.lse);
+  return result;
+}
+
 // Lets blocks without a visible key count like a key of zeros.
 Merged with_voting_blocks(Partials partials) {
   for (BlockPartial& block : partials)
@@ -182,7 +195,7 @@ Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& r
   for (const BlockPartial& block : partials) largest = std::max(largest, block.max);
   if (largest == kNothing) return {out, kNothing};
   double reference = largest;
-  if (merge == MergeTwist::kNoMaximum) reference = 0;
+  if (merge == MergeTwist::kNoMaximum || merge == MergeTwist::kNoMaximumZeroed) reference = 0;
   if (merge == MergeTwist::kMaximumFromZero) reference = std::max(largest, 0.0);
   for (const BlockPartial& block : partials) {
     if (block.max == kNothing) continue;
@@ -194,7 +207,10 @@ Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& r
   }
   if (merge == MergeTwist::kDividedByCount) return {times(out, 1 / keys), reference + std::log(total)};
   if (merge == MergeTwist::kFirstSum || merge == MergeTwist::kLastSum) total = one_sum;
-  return {times(out, 1 / total), reference + std::log(total)};
+  Merged result{times(out, 1 / total), reference + std::log(total)};
+  if (merge == MergeTwist::kNoMaximumZeroed)
+    for (double& x : result.out) x = std::isfinite(x) ? x : 0;
+  return result;
 }
 
 // Running O and l over blocks that were divided by their own l.
@@ -237,6 +253,7 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
       return pairwise(merge, partials, range);
     case MergeTwist::kMaximumLost:
     case MergeTwist::kNoMaximum:
+    case MergeTwist::kNoMaximumZeroed:
     case MergeTwist::kMaximumFromZero:
     case MergeTwist::kDividedByCount:
     case MergeTwist::kFirstSum:
@@ -258,6 +275,11 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
     case MergeTwist::kBothInBFloat16:
     case MergeTwist::kBothInFloat16:
       return rounded(merge, partials);
+    case MergeTwist::kOutOnceInBFloat16:
+    case MergeTwist::kOutOnceInFloat16:
+    case MergeTwist::kBothOnceInBFloat16:
+    case MergeTwist::kBothOnceInFloat16:
+      return rounded_once(merge, partials);
     case MergeTwist::kNanForEmpty:
     case MergeTwist::kNanForFirst:
       return with_nan(merge, partials);

@@ -97,6 +97,7 @@ class TwistedRing {
   };
   const Early& early(const Query& query, int steps) const;
   int steps_before_last(const Query& query) const;
+  int block_at(const Query& query, int step) const;
   double delta(const Twist& twist, const Query& query, int block) const;
   PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v) const;
   Index dout_row(const Twist& twist, const Query& query) const;
