@@ -129,12 +129,14 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
                         verify::json_of(verdict));
 }
 
-std::optional<bool> would_show(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
-                               nb::handle dout, const std::string& id, const std::string& dtype) {
+std::vector<std::string> shown_mistakes(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
+                                        nb::handle dout, const std::vector<std::string>& ids,
+                                        const std::string& dtype) {
   const verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
   const DType precision = dtype_named(dtype);
-  return interruptible(
-      false, [&](const std::atomic<bool>*) { return verify::would_show(problem, inputs, id, precision); });
+  return interruptible(false, [&](const std::atomic<bool>*) {
+    return verify::shown_mistakes(problem, inputs, ids, precision);
+  });
 }
 
 }  // namespace
@@ -146,10 +148,11 @@ void bind_claims(nb::module_& m) {
         "Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, "
         "text, "
         "JSON).");
-  m.def("would_show", would_show, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "id"_a, "dtype"_a,
-        "Whether a computation with the known mistake of this id gives plainly other numbers than attention; "
-        "None if "
-        "no known mistake has the id.");
+  m.def(
+      "shown_mistakes", shown_mistakes, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "ids"_a, "dtype"_a,
+      "Those of these ids of causes that right numbers of this case refute: every known mistake with the id "
+      "gives "
+      "plainly other numbers than attention.");
   m.def(
       "is_general", [](const std::string& id) { return verify::is_general({.id = id}); }, "id"_a,
       "Whether the cause with this id says which numbers are wrong rather than by which mistake.");

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -45,6 +46,59 @@ Problem make(Shape shape, Mask mask, int ranks, const std::string& layout, bool 
   return problem;
 }
 
+verify::Case case_of(const Problem& problem, const std::string& data, std::uint64_t seed) {
+  for (const verify::Data each : verify::kAllData)
+    if (data == verify::name_of(each)) return verify::make_case(problem, each, seed);
+  throw Error("data", "normal, hot, negative, gap, peaked or huge", shown(data),
+              "it is the distribution of the scores");
+}
+
+// What objects of these classes consist of, by which they are compared and pickled.
+using Borders = nb::typed<nb::tuple, Position, nb::ellipsis>;
+using MaskState = std::tuple<std::optional<Position>, std::optional<Position>, Borders>;
+using ProblemState = std::tuple<Position, Index, Index, Index, Index, Mask, int, std::string, bool, double>;
+using CaseState = std::tuple<Problem, std::string, std::uint64_t>;
+
+MaskState state_of(const Mask& mask) {
+  return {limit_of(mask.left), limit_of(mask.right), Borders(nb::tuple(nb::cast(mask.cu_seqlens)))};
+}
+ProblemState state_of(const Problem& p) {
+  const Shape& s = p.shape;
+  return {s.seqlen,       s.heads,        s.head_dim,   s.kv_heads,
+          s.batch,        p.mask,         p.world_size, std::string(name_of(p.layout)),
+          p.per_sequence, p.softmax_scale};
+}
+CaseState state_of(const verify::Case& c) {
+  return {c.problem, std::string(verify::name_of(c.data)), c.seed};
+}
+
+Mask restored(const MaskState& state) {
+  const auto& [left, right, borders] = state;
+  return make_mask(left, right, nb::cast<std::vector<Position>>(borders));
+}
+Problem restored(const ProblemState& state) {
+  const auto& [seqlen, heads, head_dim, kv_heads, batch, mask, ranks, layout, per_sequence, scale] = state;
+  return make({batch, heads, kv_heads, seqlen, head_dim}, mask, ranks, layout, per_sequence, scale);
+}
+verify::Case restored(const CaseState& state) {
+  const auto& [problem, data, seed] = state;
+  return case_of(problem, data, seed);
+}
+
+// Equal parts make equal objects, which also come back from a pickle.
+template <class T>
+void bind_value(nb::class_<T>& of) {
+  using State = decltype(state_of(std::declval<const T&>()));
+  of.def("__eq__",
+         [](const T& a, const nb::object& b) {
+           return nb::isinstance<T>(b) &&
+                  nb::cast(state_of(a)).equal(nb::cast(state_of(nb::cast<const T&>(b))));
+         })
+      .def("__hash__", [](const T& a) { return nb::hash(nb::cast(state_of(a))); })
+      .def("__getstate__", [](const T& a) { return state_of(a); })
+      .def("__setstate__", [](T& self, const State& state) { new (&self) T(restored(state)); });
+}
+
 // The keys that the query at `position` sees, as positions [first, last + 1).
 std::pair<Position, Position> keys_seen(const Problem& p, Position position) {
   if (position < 0 || position >= p.shape.seqlen)
@@ -57,9 +111,10 @@ std::pair<Position, Position> keys_seen(const Problem& p, Position position) {
 }  // namespace
 
 void bind_problem(nb::module_& m) {
-  nb::class_<Mask>(
+  nb::class_<Mask> masks(
       m, "Mask",
-      "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.")
+      "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.");
+  masks
       .def(
           "__init__",
           [](Mask* self, std::optional<Position> left, std::optional<Position> right,
@@ -68,13 +123,12 @@ void bind_problem(nb::module_& m) {
       .def_prop_ro("left", [](const Mask& mask) { return limit_of(mask.left); })
       .def_prop_ro("right", [](const Mask& mask) { return limit_of(mask.right); })
       .def_prop_ro("cu_seqlens", [](const Mask& mask) { return mask.cu_seqlens; })
-      .def("__eq__",
-           [](const Mask& a, const nb::object& b) {
-             return nb::isinstance<Mask>(b) && a == nb::cast<const Mask&>(b);
-           })
       .def("__repr__", [](const Mask& mask) { return "<Mask: " + described(mask) + ">"; });
+  bind_value(masks);
 
-  nb::class_<Problem>(m, "Problem", "One attention problem, dealt to ranks: shapes, mask, layout and scale.")
+  nb::class_<Problem> problems(m, "Problem",
+                               "One attention problem, dealt to ranks: shapes, mask, layout and scale.");
+  problems
       .def(
           "__init__",
           [](Problem* self, Position seqlen, Index heads, Index head_dim, std::optional<Index> kv_heads,
@@ -126,18 +180,14 @@ void bind_problem(nb::module_& m) {
                std::to_string(s.kv_heads) + ", head_dim " + std::to_string(s.head_dim) + ", " +
                counted(p.world_size, "rank") + ", " + described(p.sharding()) + ">";
       });
+  bind_value(problems);
 
-  nb::class_<verify::Case>(m, "Case", "A problem with a recipe for its inputs.")
+  nb::class_<verify::Case> cases(m, "Case", "A problem with a recipe for its inputs.");
+  cases
       .def(
           "__init__",
           [](verify::Case* self, const Problem& problem, const std::string& data, std::uint64_t seed) {
-            for (const verify::Data each : verify::kAllData)
-              if (data == verify::name_of(each)) {
-                new (self) verify::Case(verify::make_case(problem, each, seed));
-                return;
-              }
-            throw Error("data", "normal, hot, negative, gap, peaked or huge", shown(data),
-                        "it is the distribution of the scores");
+            new (self) verify::Case(case_of(problem, data, seed));
           },
           "problem"_a, "data"_a = "normal", "seed"_a = 1)
       .def_prop_ro("name", [](const verify::Case& c) { return c.name; })
@@ -155,6 +205,7 @@ void bind_problem(nb::module_& m) {
           },
           "wide"_a = false, "q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64.")
       .def("__repr__", [](const verify::Case& c) { return "<Case: " + c.name + ">"; });
+  bind_value(cases);
 
   m.def(
       "case_table",

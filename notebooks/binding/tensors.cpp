@@ -82,9 +82,13 @@ std::string named_axes(std::string_view axes) {
 
 nb::ndarray<nb::ro> array_of(nb::handle object, std::string_view name) {
   nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(object, array))
+  if (!nb::try_cast(object, array)) {
+    if (PyCapsule_CheckExact(object.ptr()))
+      throw Error(std::string(name), "a DLPack capsule that nothing has taken yet", "another one",
+                  "hand over the array itself, or export it again");
     throw Error(std::string(name), "an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack)",
                 kind_of(object), "a tensor that requires a gradient needs .detach()");
+  }
   if (array.device_type() != nb::device::cpu::value)
     throw Error(std::string(name), "an array in the memory of the CPU", "one on another device",
                 "move it with .cpu()");

@@ -5,7 +5,7 @@
 # pins GROUP: tests for what is tested without --long and to execute notebooks, others for --long, jupyter to edit notebooks.
 pins() {
   case $1 in
-    tests) echo numpy==2.4.6 pytest==9.2.0 mypy==2.4.1 nanobind==3.1.0 \
+    tests) echo numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0 mypy==2.4.1 nanobind==3.1.0 \
       nbclient==0.11.0 nbconvert==7.17.2 ipykernel==7.4.0 matplotlib==3.11.2 ;;
     others) echo torch==2.15.0 jax==0.10.2 ring-flash-attn==0.1.8 ring-attention-pytorch==0.5.20 ringattention==0.1.2 ;;
     jupyter) echo jupyterlab==4.6.6 ;;

@@ -197,6 +197,10 @@ def test_wrong_arrays_are_refused(change, sentence):
     ({"window": (2.7, 0)}, "window: expected whole numbers, got 2.7"),
     ({"cu_seqlens": [0, 4.9, 53]}, "cu_seqlens: expected whole numbers, got 4.9"),
     ({"softmax_scale": float("nan")}, "scale"), ({"threads": 0}, "threads: expected at least 1"),
+    ({"causal": 1.5}, "causal: expected True or False, got 1.5"), ({"window": "37"}, "window: expected .left, right., got '37'"),
+    ({"window": True}, "window: expected .left, right., got True"), ({"cu_seqlens": 53}, "cu_seqlens: expected the borders"),
+    ({"softmax_scale": "x"}, "softmax_scale: expected a number, got 'x'"), ({"axes": 4}, "axes: expected letters"),
+    ({"threads": 1.5}, "threads: expected a whole number, got 1.5"),
 ])
 def test_wrong_options_are_refused(options, sentence):
     with pytest.raises(ringcraft.Error, match=sentence):
@@ -205,7 +209,7 @@ def test_wrong_options_are_refused(options, sentence):
 
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"method": "rng"}, "method: expected one of ring"), ({"layout": "zig"}, "layout: expected one of"),
-    ({"ranks": 0}, "rank"), ({"method": "ring", "ulysses": 2}, "ulysses: expected none with the method ring"),
+    ({"ranks": 0}, "rank"), ({"ranks": "4"}, "ranks: expected a whole number, got '4'"), ({"method": "ring", "ulysses": 2}, "ulysses: expected none with the method ring"),
     ({"method": "hybrid", "ulysses": 3}, "ulysses"), ({"schedule": "sideways"}, "schedule: expected forward or reversed"),
     ({"method": "ulysses", "ranks": 5}, "ulysses"),
     ({"seconds_per_byte": -1.0}, "seconds_per_byte: expected a finite number"),
@@ -224,6 +228,26 @@ def test_nan_goes_through_attention_and_is_refused_by_the_oracle():
     assert np.isnan(out[0, 0, 3]).all() and np.isfinite(out[0, 0, 4]).all()
     with pytest.raises(ringcraft.Error, match="finite"):
         ringcraft.oracle(q, k, v)
+
+
+def test_a_capsule_can_be_taken_once():
+    q, k, v, _ = inputs(dtype="float32")
+    capsule = q.__dlpack__()
+    _core.read_at(capsule)
+    with pytest.raises(ringcraft.Error, match="a DLPack capsule that nothing has taken yet"):
+        _core.read_at(capsule)
+
+
+def test_results_of_half_types_are_of_half_types():
+    q, k, v, dout = inputs(dtype="float16")
+    out, lse = ringcraft.attention(q, k, v, causal=True, return_lse=True)
+    assert out.dtype == np.float16 and lse.dtype == np.float32
+    whole = ringcraft.attention(*(x.astype("float32") for x in (q, k, v)), causal=True)
+    assert np.array_equal(out, whole.astype("float16"))
+    gradients = ringcraft.attention_backward(dout, q, k, v, out.astype("float32"), lse, causal=True)
+    assert all(gradient.dtype == np.float16 for gradient in gradients)
+    run = ringcraft.attend(q, k, v, dout, ranks=3, causal=True)
+    assert (run.out.dtype, run.lse.dtype, run.dk.dtype) == (np.float16, np.float32, np.float16)
 
 
 def test_errors_are_one_class():

@@ -1,9 +1,12 @@
 """The installed package: kernels for this processor, types, documentation, the plugin."""
+import copy
 import doctest
 import importlib.metadata
 import importlib.util
 import os
 import pathlib
+import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -94,6 +97,35 @@ def test_the_plugin(tmp_path):
     assert said.returncode == 1
     assert "the softmax scale is missing" in said.stdout and "ringcraft: wrong" in said.stdout
     assert "test_right" not in said.stdout
+
+
+def test_the_plugin_reports_what_workers_found(tmp_path):
+    pytest.importorskip("xdist")
+    (tmp_path / "test_mine.py").write_text(
+        "import ringcraft\nfrom ringcraft.testing import attention_test\n"
+        "def wrong(q, k, v, causal):\n    return ringcraft.attention(q, k, v, causal=causal, softmax_scale=1.0)\n"
+        "test_wrong = attention_test(wrong)\n")
+    said = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", str(tmp_path)],
+                          capture_output=True, text=True, check=False)
+    assert said.returncode == 1
+    total = re.search(r"wrong in (\d+) of (\d+) cases; (\d+) of these have one cause", said.stdout)
+    assert total is not None and total[1] == total[3] and int(total[1]) > 20 and int(total[2]) == 40, said.stdout
+    assert "the softmax scale is missing" in said.stdout.split("ringcraft: wrong")[1]
+
+
+def test_the_parts_of_a_verdict_are_values():
+    for case in ringcraft.case_table(full=True)[::50]:
+        for value in (case, case.problem, case.problem.mask):
+            again = pickle.loads(pickle.dumps(value))
+            assert again == value and hash(again) == hash(value) and repr(again) == repr(value)
+            assert copy.copy(value) == value == copy.deepcopy(value) and value != repr(value)
+    problem = ringcraft.Problem(12, 2, 8, ranks=3, layout="striped", softmax_scale=0.1)
+    assert problem != ringcraft.Problem(12, 2, 8, ranks=3, layout="zigzag", softmax_scale=0.1)
+    assert problem != ringcraft.Problem(12, 2, 8, ranks=3, layout="striped")
+    assert ringcraft.Case(problem, "hot", 2) != ringcraft.Case(problem, "hot", 3)
+    assert ringcraft.Mask(None, 0, [0, 3, 12]) != ringcraft.Mask(None, 0, [0, 4, 12])
+    found = ringcraft.verify(lambda q, k, v: q, ranks=2, simplify=False)
+    assert pickle.loads(pickle.dumps(found)) == found and found.wrong
 
 
 def test_the_plugin_keeps_tests_apart_and_refuses_a_test_of_nothing(tmp_path):

@@ -37,11 +37,24 @@ def test_pytorch_is_right():
 
 
 def test_tensors_go_in_and_come_out():
-    q, k, v = random(3, 1, 2, 9, 4, dtype=torch.float32).requires_grad_()
+    q, k, v = random(3, 1, 2, 9, 4, dtype=torch.float32)
     out = ringcraft.attention(q, k, v)
     assert isinstance(out, torch.Tensor) and not out.requires_grad
+    half = ringcraft.attention(*(x.bfloat16() for x in (q, k, v)))
+    assert half.dtype == torch.bfloat16
     shards = ringcraft.scatter(q, 2)
     assert torch.equal(ringcraft.gather(shards), q)
+
+
+def test_what_has_no_gradient_is_not_asked_for_one():
+    q, k, v = random(3, 1, 2, 9, 4, dtype=torch.float32)
+    q.requires_grad_()
+    for call in (lambda: ringcraft.attention(k, q, v), lambda: ringcraft.attend(k, q, v, ranks=2)):
+        with pytest.raises(ringcraft.Error, match="k: expected a tensor that requires no gradient"):
+            call()
+        with torch.no_grad():
+            call()
+    assert torch.equal(ringcraft.attention(q.detach(), k, v), ringcraft.torch.attention(q, k, v))
 
 
 def test_a_negative_view_is_read_as_its_numbers():
@@ -69,7 +82,7 @@ def test_a_gradient_that_does_not_come_is_wrong(name):
 def test_what_has_no_gradients_at_all_is_judged_without():
     found = ringcraft.verify(lambda q, k, v: ringcraft.torch.attention(q, k, v).detach(), arrays="torch")
     assert found and str(found).endswith("(out)")
-    assert str(ringcraft.verify(lambda q, k, v: {"lse": ringcraft.attention(q, k, v, return_lse=True)[1]},
+    assert str(ringcraft.verify(lambda q, k, v: {"lse": ringcraft.torch.attention(q, k, v, return_lse=True)[1]},
                                 arrays="torch")).endswith("(lse)")
 
 

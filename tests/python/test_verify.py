@@ -14,7 +14,8 @@ MISTAKES = {
     "factor inverted": "OS4", "l not rescaled": "OS1", "o not rescaled": "OS2", "neither rescaled": "OS3",
     "divided at every hop": "solved-merge-weights", "never divided": "RF9", "partial results averaged": "RF7-all",
     "no mask backward": "RB9", "no delta": "BW1", "sign of ds": "BW8", "dq overwritten": "RB10-step",
-    "gradients stay": "RB1", "gradients go the other way": "RB3", "dk not scaled": "BW7",
+    "lse of the last block": "BW-lse-last", "gradients stay": "RB1", "gradients go the other way": "RB3",
+    "dk not scaled": "BW7",
     "gradients divided by ranks": "RB11", "dk and dv exchanged": "RB6",
 }
 CASES = cases_for(Abilities(settings=frozenset({"problem"}), windows=True, packed=True, scales=True, ranks=3), False)
@@ -47,6 +48,73 @@ def test_overflow_needs_float32(mistake, cause):
 
     found = ringcraft.verify(narrow, ranks=3, simplify=False)
     assert cause in {each.id for verdict in found.wrong for each in verdict.causes}, str(found)
+
+
+def in_half(x, exponent_bits):
+    """The nearest numbers of bfloat16 (8 bits of exponent) or float16 (5)."""
+    if exponent_bits == 5:
+        return x.astype("float16").astype(x.dtype)
+    bits = x.astype("float32").view("uint32")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).view("float32").astype(x.dtype)
+
+
+@pytest.mark.parametrize(("dtype", "bits", "lse"), [("float32", 8, False), ("float64", 5, True)])
+def test_rounding_once_is_no_rounding_after_every_merge(dtype, bits, lse):
+    def rounded(q, k, v, causal, window, cu_seqlens, softmax_scale):
+        out, total = ringcraft.attention(q, k, v, causal=causal, window=window, cu_seqlens=cu_seqlens,
+                                         softmax_scale=softmax_scale, return_lse=True)
+        return in_half(out, bits), in_half(total, bits) if lse else total
+
+    found = ringcraft.verify(rounded, ranks=3, dtype=dtype, simplify=False)
+    assert found.cause is not None and found.cause.id == "RF12-once", str(found)
+    names = ("out and lse are" if lse else "out is") + f" rounded to {'bfloat16' if bits == 8 else 'float16'} once"
+    assert found.cause.sentence.startswith(names), str(found)
+
+
+def test_a_function_that_ends_the_program_is_wrong():
+    def leaves(q, k, v):
+        raise SystemExit(0)
+
+    found = ringcraft.verify(leaves, simplify=False)
+    assert not found.right and len(found.wrong) == len(found.verdicts) and "SystemExit" in str(found)
+
+
+@pytest.mark.parametrize(("function", "said"), [
+    (lambda q, k, v, scale: q, "'scale'"),
+    (lambda q, k: q, "of \\(q, k\\)"),
+    (lambda q, k, v, /, causal, scale, *, window=None: q, "'scale'"),
+    ("no function", "got str")])
+def test_parameters_that_verify_cannot_fill_are_refused(function, said):
+    with pytest.raises(ringcraft.Error, match=said):
+        ringcraft.verify(function)
+
+
+def test_a_backward_function_is_refused_likewise():
+    with pytest.raises(ringcraft.Error, match="backward: expected a function of q, k, v, dout"):
+        ringcraft.verify(lambda q, k, v: q, backward=lambda q, k, v: (q, k, v))
+
+
+def softmax_without_care(how, q, k, v, softmax_scale, mask):
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    scores = softmax_scale * q @ k.swapaxes(2, 3)
+    with np.errstate(all="ignore"):
+        hidden = {"set": -1e4, "add": scores - 1e4, "zeroed": -np.inf}[how]
+        scores = np.where(mask, scores, hidden)
+        weights = np.exp(scores if how == "zeroed" else scores - scores.max(-1, keepdims=True))
+        out = weights / weights.sum(-1, keepdims=True) @ v
+    return np.nan_to_num(out) if how == "zeroed" else out
+
+
+@pytest.mark.parametrize(("how", "sentence"), [
+    ("set", "masked scores are a finite number, such as -1e4"),
+    ("add", "a finite number, such as -1e4, is added to masked scores"),
+    ("zeroed", "no maximum is subtracted, and what overflows or vanishes becomes 0")])
+def test_finite_masks_and_a_softmax_that_hides_its_overflow_are_named(how, sentence):
+    def careless(q, k, v, softmax_scale, mask):
+        return softmax_without_care(how, q, k, v, softmax_scale, mask)
+
+    found = ringcraft.verify(careless, simplify=False)
+    assert found.cause is not None and found.cause.sentence.startswith(sentence), str(found)
 
 
 def test_a_mistake_that_right_cases_would_show_is_not_named():

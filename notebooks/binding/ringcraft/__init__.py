@@ -10,11 +10,12 @@ True
 from ringcraft._arrays import mask_of
 from ringcraft._attention import (Costs, Run, attend, attention, attention_backward, gather, oracle, positions,
                                   scatter)
-from ringcraft._core import Case, Error, Machine, Mask, Problem, case_table, layouts, machines, methods, processor
+from ringcraft._core import (Case, Error, Machine, Mask, Problem, Recorded, case_table, layouts, machines, methods,
+                             processor)
 from ringcraft._simulation import Simulation, simulate
-from ringcraft._verify import Verdict, Verification, verify
+from ringcraft._verify import Cause, Verdict, Verification, verify
 
 __version__ = "0.1.0"
-__all__ = ["Case", "Costs", "Error", "Machine", "Mask", "Problem", "Run", "Simulation", "Verdict", "Verification",
-           "attend", "attention", "attention_backward", "case_table", "gather", "layouts", "machines", "mask_of",
-           "methods", "oracle", "positions", "processor", "scatter", "simulate", "verify"]
+__all__ = ["Case", "Cause", "Costs", "Error", "Machine", "Mask", "Problem", "Recorded", "Run", "Simulation", "Verdict",
+           "Verification", "attend", "attention", "attention_backward", "case_table", "gather", "layouts", "machines",
+           "mask_of", "methods", "oracle", "positions", "processor", "scatter", "simulate", "verify"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,29 @@ def like(array: np.ndarray, model: Array) -> Array:
     return array
 
 
+def alike(array: np.ndarray, model: Array) -> Array:
+    """The same in the type of `model`, where that is of 16 bits: results of such inputs come in float32."""
+    result = like(array, model)
+    if str(model.dtype).removeprefix("torch.") not in ("bfloat16", "float16"):
+        return result
+    return result.to(model.dtype) if framework_of(model) == "torch" else result.astype(model.dtype)
+
+
+def require_whole(**numbers: Any) -> None:
+    """Refuses what is no whole number; None is left to defaults."""
+    for name, number in numbers.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, Integral)):
+            raise _core.Error(f"{name}: expected a whole number, got {number!r}; leave it out for the usual one")
+
+
+def require_no_history(**arrays: Array) -> None:
+    """Refuses tensors of PyTorch to which gradients are to flow back: results would not lead there."""
+    for name, array in arrays.items():
+        if framework_of(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled():
+            raise _core.Error(f"{name}: expected a tensor that requires no gradient, got one that does; "
+                              f"ringcraft.torch.attention computes gradients, and {name}.detach() needs none")
+
+
 def numbers(array: Array) -> tuple[np.ndarray, str]:
     """A NumPy array of float32 or float64 with the same numbers, and the name of the type that they had."""
     array = plain(array)
@@ -83,17 +107,24 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     window: (left, right), the keys before and after a query that it sees; None or -1 is no limit; a number W is
     (W, W). causal: right is 0. cu_seqlens: borders of packed sequences, from 0 to seqlen.
     """
+    if not isinstance(causal, (bool, np.bool_)):
+        raise _core.Error(f"causal: expected True or False, got {causal!r}; window=(left, right) sets other limits")
+
     def whole(name: str, number: Any) -> int:
         try:
             return operator.index(number)
         except TypeError:
             raise _core.Error(f"{name}: expected whole numbers, got {number!r}; positions count tokens") from None
 
-    if window is None or isinstance(window, (int, np.integer)):
-        window = (window, window)
-    if len(window) != 2:
+    limits: Any = window
+    if window is None or (isinstance(window, (int, np.integer)) and not isinstance(window, bool)):
+        limits = (window, window)
+    if isinstance(limits, str) or not hasattr(limits, "__len__") or len(limits) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
-    left, right = (None if limit in (None, -1) else whole("window", limit) for limit in window)
+    left, right = (None if limit in (None, -1) else whole("window", limit) for limit in limits)
+    if cu_seqlens is not None and (isinstance(cu_seqlens, str) or not hasattr(cu_seqlens, "__iter__")):
+        raise _core.Error(f"cu_seqlens: expected the borders of packed sequences, got {cu_seqlens!r}; "
+                          "[0, 3, 8] packs a sequence of 3 tokens and one of 5")
     borders = [] if cu_seqlens is None else [whole("cu_seqlens", border) for border in cu_seqlens]
     return _core.Mask(left, 0 if causal else right, borders)
 
@@ -101,7 +132,11 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
 def problem_of(q: Array, k: Array, axes: str, mask: _core.Mask, softmax_scale: float | None, *, ranks: int = 1,
                layout: str = "contiguous", per_sequence: bool = False, seqlen: int | None = None) -> _core.Problem:
     """The problem of q and k with these axes. seqlen: of the whole sequence, where they are a rank's shards."""
+    if not isinstance(axes, str):
+        raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
     _core.require_axes(axes)
+    if softmax_scale is not None and (isinstance(softmax_scale, bool) or not isinstance(softmax_scale, Real)):
+        raise _core.Error(f"softmax_scale: expected a number, got {softmax_scale!r}; None is 1 / sqrt(head_dim)")
     for name, array in (("q", q), ("k", k)):
         if not hasattr(array, "shape"):
             raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "

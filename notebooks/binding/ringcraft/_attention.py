@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import Array, like, mask_of, namespace_of, plain, problem_of
+from ringcraft._arrays import (Array, alike, like, mask_of, namespace_of, plain, problem_of,
+                               require_no_history, require_whole)
 
 Window = int | Sequence[int | None] | None
 
@@ -18,14 +19,17 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False, window: Win
               return_lse: bool = False, threads: int | None = None) -> Any:
     """Exact attention on one device.
 
-    q [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim]: float32 or float64, all of one type.
+    q [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim]: float32 or float64, all of one type, or
+    float16 or bfloat16, computed in float32.
     axes: their order, "bhsd", "bshd" or "shd" (packed). kv_heads divides heads. See mask_of for the masks.
     Returns out, shaped as q, or with return_lse (out, lse); lse [batch, heads, seqlen] is the natural logarithm of
     the softmax denominator. Arrays of the library that q belongs to; contiguous inputs are not copied.
     """
+    require_no_history(q=q, k=k, v=v)
+    require_whole(threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _core.forward(problem, plain(q), plain(k), plain(v), axes, threads)
-    return (like(out, q), like(lse, q)) if return_lse else like(out, q)
+    return (alike(out, q), like(lse, q)) if return_lse else alike(out, q)
 
 
 def attention_backward(dout: Array, q: Array, k: Array, v: Array, out: Array, lse: Array, *, causal: bool = False,
@@ -33,9 +37,11 @@ def attention_backward(dout: Array, q: Array, k: Array, v: Array, out: Array, ls
                        softmax_scale: float | None = None, axes: str = "bhsd",
                        threads: int | None = None) -> tuple[Array, Array, Array]:
     """The gradients dq, dk, dv of sum(out * dout), from what attention(..., return_lse=True) returned."""
+    require_no_history(dout=dout, q=q, k=k, v=v, out=out, lse=lse)
+    require_whole(threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     dq, dk, dv = _core.backward(problem, plain(q), plain(k), plain(v), plain(out), plain(lse), plain(dout), axes, threads)
-    return like(dq, q), like(dk, q), like(dv, q)
+    return alike(dq, q), alike(dk, q), alike(dv, q)
 
 
 @dataclass(frozen=True)
@@ -81,12 +87,14 @@ def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: in
     method: see methods(); ulysses, gather_heads, node and schedule are its options. layout: see layouts(). The
     seconds_per_... give computing and messages a cost on the virtual clocks of Costs.clock. Inputs as in attention.
     """
+    require_no_history(q=q, k=k, v=v)
+    require_whole(ranks=ranks, ulysses=ulysses, gather_heads=gather_heads, node=node, threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale, ranks=ranks, layout=layout,
                          per_sequence=per_sequence)
     choice = _core.Method(method, ulysses=ulysses, gather_heads=gather_heads, node=node, schedule=schedule)
     result = _core.attend(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes, choice,
                           threads, trace, seconds_per_pair, seconds_per_message, seconds_per_byte)
-    answer = {name: like(array, q) for name, array in result["answer"].items()}
+    answer = {name: (like if name == "lse" else alike)(array, q) for name, array in result["answer"].items()}
     return Run(out=answer["out"], lse=answer["lse"], dq=answer.get("dq"), dk=answer.get("dk"), dv=answer.get("dv"),
                forward=Costs.of(result["forward"]),
                backward=Costs.of(result["backward"]) if "backward" in result else None, trace=result.get("trace"))

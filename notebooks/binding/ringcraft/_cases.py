@@ -43,6 +43,23 @@ def settings_of(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(p.name for p in parameters if p.name in SETTINGS and p.kind is not p.POSITIONAL_ONLY)
 
 
+def require_callable(function: Callable[..., Any], what: str, given: tuple[str, ...]) -> None:
+    """Refuses a function that cannot be called with these arguments and the settings that its parameters name."""
+    if not callable(function):
+        raise _core.Error(f"{what}: expected a function of {', '.join(given)}, got {type(function).__name__}; "
+                          "hand over the function itself, without calling it")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin
+        return
+    try:
+        signature.bind(*given, **dict.fromkeys(settings_of(function)))
+    except TypeError as error:
+        raise _core.Error(f"{what}: expected a function of {', '.join(given)} and, by name, any of {', '.join(SETTINGS)}, "
+                          f"got one of {signature} ({error}); rename its parameters, give the others a value, or wrap it in "
+                          "one that does") from None
+
+
 def has_usual_scale(problem: _core.Problem) -> bool:
     """Whether softmax_scale is 1 / sqrt(head_dim)."""
     return abs(problem.softmax_scale * math.sqrt(problem.head_dim) - 1) < 1e-12

@@ -26,9 +26,15 @@ class Mask:
     @property
     def cu_seqlens(self) -> list[int]: ...
 
+    def __repr__(self) -> str: ...
+
     def __eq__(self, arg: object, /) -> bool: ...
 
-    def __repr__(self) -> str: ...
+    def __hash__(self) -> int: ...
+
+    def __getstate__(self) -> tuple[int | None, int | None, tuple[int, ...]]: ...
+
+    def __setstate__(self, arg: tuple[int | None, int | None, tuple[int, ...]], /) -> None: ...
 
 class Problem:
     """One attention problem, dealt to ranks: shapes, mask, layout and scale."""
@@ -89,6 +95,14 @@ class Problem:
 
     def __repr__(self) -> str: ...
 
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __getstate__(self) -> tuple[int, int, int, int, int, Mask, int, str, bool, float]: ...
+
+    def __setstate__(self, arg: tuple[int, int, int, int, int, Mask, int, str, bool, float], /) -> None: ...
+
 class Case:
     """A problem with a recipe for its inputs."""
 
@@ -110,6 +124,14 @@ class Case:
         """q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64."""
 
     def __repr__(self) -> str: ...
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __getstate__(self) -> tuple[Problem, str, int]: ...
+
+    def __setstate__(self, arg: tuple[Problem, str, int], /) -> None: ...
 
 def case_table(full: bool = False) -> list[Case]:
     """The table of cases that every implementation of this library runs."""
@@ -168,9 +190,9 @@ def judge(problem: Problem, q: object, k: object, v: object, dout: object | None
     Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON).
     """
 
-def would_show(problem: Problem, q: object, k: object, v: object, dout: object | None, id: str, dtype: str) -> bool | None:
+def shown_mistakes(problem: Problem, q: object, k: object, v: object, dout: object | None, ids: Sequence[str], dtype: str) -> list[str]:
     """
-    Whether a computation with the known mistake of this id gives plainly other numbers than attention; None if no known mistake has the id.
+    Those of these ids of causes that right numbers of this case refute: every known mistake with the id gives plainly other numbers than attention.
     """
 
 def is_general(id: str) -> bool:

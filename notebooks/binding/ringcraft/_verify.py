@@ -2,17 +2,22 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ringcraft import _core
 from ringcraft._arrays import Array, numbers, transposed
-from ringcraft._cases import Abilities, cases_for, code_of, settings_for, settings_of, smaller
+from ringcraft._cases import Abilities, cases_for, code_of, require_callable, settings_for, settings_of, smaller
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 GRADIENTS = ("dq", "dk", "dv")
 TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
@@ -303,7 +308,7 @@ class Judge:
             tensors = self.caller.call(case, given)
         except _core.Error:
             raise
-        except Exception:
+        except (Exception, SystemExit):  # a program that it ends would look like one in which all went well
             return Verdict(case, False, f"{case.name}: it raised an exception\n{traceback.format_exc(limit=-3)}")
         claim, dtype = self.caller.claim(case, tensors)
         asked = {name: np.ascontiguousarray(transposed(numbers(array)[0], self.caller.axes, "bhsd"))
@@ -329,18 +334,23 @@ class Judge:
             named = {cause.id for verdict in alike for cause in verdict.causes if not cause.general}
             right = [verdict.case for verdict in alike if verdict.right and verdict.case.data == "normal"
                      and verdict.case.problem.seqlen > verdict.case.problem.ranks][:MOST_ASKED]
-            self.refuted |= {(cause, kind) for cause in named
-                             if len(right) > 1 and all(self._would_show(case, cause) for case in right)}
+            if len(right) > 1:
+                self.refuted |= {(cause, kind) for cause in self._shown_in_all(right, named)}
         return [self(verdict.case) if any((cause, kind_of(verdict.case)) in self.refuted for cause in _ids(verdict))
                 else verdict for verdict in verdicts]
 
     def _may_tell_more(self, verdict: Verdict) -> bool:
         return not verdict.right and not verdict.has_numbers and kind_of(verdict.case) in self.right
 
-    def _would_show(self, case: _core.Case, cause: str) -> bool:
-        given = case.inputs(self.caller.dtype == "float64")
-        return bool(_core.would_show(case.problem, given["q"], given["k"], given["v"],
-                                     given["dout"] if self.caller.gradients else None, cause, self.caller.dtype))
+    def _shown_in_all(self, cases: list[_core.Case], causes: set[str]) -> set[str]:
+        """Those of these causes that right numbers of every case refute."""
+        for case in cases:
+            if causes:
+                given = case.inputs(self.caller.dtype == "float64")
+                causes = set(_core.shown_mistakes(case.problem, given["q"], given["k"], given["v"],
+                                                  given["dout"] if self.caller.gradients else None, sorted(causes),
+                                                  self.caller.dtype))
+        return causes
 
     def simplest(self, verdict: Verdict, cause: Cause | None) -> Verdict:
         """A wrong case with this cause that is as simple as could be found from this one."""
@@ -361,6 +371,28 @@ class Judge:
         return verdict
 
 
+class Options(TypedDict, total=False):
+    """The options of verify, which explains them, but for simplify."""
+    cases: Sequence[_core.Case] | None
+    full: bool
+    arrays: str
+    dtype: str
+    axes: str
+    gradients: bool
+    backward: Callable[..., Any] | None
+    causal: bool | None
+    windows: bool | None
+    packed: bool | None
+    grouped: bool
+    batched: bool
+    multiple: int
+    head_dims: Sequence[int] | None
+    ranks: int | None
+    layout: str
+    results: str
+    tf32: bool
+
+
 def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | None = None, full: bool = False,
                 arrays: str = "numpy", dtype: str = "float32", axes: str = "bhsd", gradients: bool = True,
                 backward: Callable[..., Any] | None = None, causal: bool | None = None, windows: bool | None = None,
@@ -374,11 +406,11 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
                                  ("dtype", dtype, TYPES[::-1])):
         if value not in choices:
             raise _core.Error(f"{name}: expected one of {', '.join(choices)}, got {value!r}; see help(ringcraft.verify)")
-    if not callable(function):
-        raise _core.Error(f"verify: expected a function of q, k, v, got {type(function).__name__}; "
-                          "hand over the function itself, without calling it")
     if results == "shards" and ranks is None:
         raise _core.Error('ranks: expected the number of ranks with results="shards", got None; say ranks=')
+    require_callable(function, "verify", ("q", "k", "v"))
+    if backward is not None:
+        require_callable(backward, "backward", ("q", "k", "v", "dout"))
     _core.require_axes(axes)
     for name, number in (("ranks", 1 if ranks is None else ranks), ("multiple", multiple),
                          *(("head_dims", width) for width in head_dims or ())):
@@ -403,17 +435,29 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     return cases_for(can, full) if cases is None else list(cases), judge_one
 
 
+def _told(cases: Sequence[_core.Case]) -> Iterator[_core.Case]:
+    """The cases one after the other; on a terminal with their number, once they have taken some seconds."""
+    begin, told = time.monotonic(), False
+    for i, case in enumerate(cases, 1):
+        if sys.stderr.isatty() and time.monotonic() - begin > 2:
+            told = True
+            print(f"\rringcraft.verify: case {i} of {len(cases)}", end="", file=sys.stderr, flush=True)
+        yield case
+    if told:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_one: Judge,
              simplify: bool) -> Verification:
     """The verdicts on all cases, and a small wrong one."""
-    verdicts = judge_one.compared([judge_one(case) for case in cases])
+    verdicts = judge_one.compared([judge_one(case) for case in _told(cases)])
     found = Verification(getattr(function, "__name__", type(function).__name__), verdicts)
     if found.example is None or not simplify:
         return found
     return replace(found, smallest=judge_one.simplest(found.example, found.cause))
 
 
-def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Any) -> Verification:
+def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Unpack[Options]) -> Verification:
     """Judges an attention function over a table of cases, and diagnoses what is wrong.
 
     function(q, k, v, ...) returns out, (out, lse), or a dict with some of out, lse, dq, dk, dv. It gets, of causal,

@@ -5,20 +5,22 @@
 """
 from __future__ import annotations
 
+import pickle
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ringcraft import _core
-from ringcraft._verify import Caller, Verdict, Verification, by_name, examination, examined
+from ringcraft._verify import Caller, Options, Verdict, Verification, by_name, examination, examined
 
 if TYPE_CHECKING:
     import pytest
+    from typing_extensions import Unpack
 
 _found: list[tuple[str, list[Verdict]]] = []  # of each test, with the name of its function: for the summary
 
 
-def attention_test(function: Callable[..., Any], **options: Any) -> Any:
+def attention_test(function: Callable[..., Any], **options: Unpack[Options]) -> Any:
     """A test of pytest with one item for each case; the options are those of ringcraft.verify."""
     import pytest
 
@@ -37,6 +39,28 @@ def attention_test(function: Callable[..., Any], **options: Any) -> Any:
             pytest.fail(verdict.text, pytrace=False)
 
     return test
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hands what a worker of pytest-xdist has found to the process that reports."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["ringcraft"] = pickle.dumps(_found)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Gathering(), "ringcraft-gathering")
+
+
+class _Gathering:
+    """A plugin of the process that reports: it takes what the workers of pytest-xdist have found."""
+
+    def pytest_testnodedown(self, node: Any) -> None:
+        for i, (name, verdicts) in enumerate(pickle.loads(getattr(node, "workeroutput", {}).get("ringcraft", pickle.dumps([])))):
+            if i == len(_found):  # every worker collects the same tests in the same order
+                _found.append((name, []))
+            _found[i][1].extend(verdicts)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
