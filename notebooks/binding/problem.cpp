@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -108,69 +109,147 @@ std::pair<Position, Position> keys_seen(const Problem& p, Position position) {
   return {keys.lo, keys.hi};
 }
 
+int rank_of(nb::handle given, const char* method) {
+  const std::string of = "ringcraft.Problem." + std::string(method);
+  return argument(given, "rank", of).whole<int>();
+}
+
+constexpr auto kMaskSignature =
+    "def __init__(self, left: int | None = None, right: int | None = None, cu_seqlens: Sequence[int] | None "
+    "= None) -> None";
+
+void init_mask(Mask* self, const nb::args& args, const nb::kwargs& kwargs) {
+  const Arguments a("ringcraft.Mask", {"left", "right", "cu_seqlens"}, 0, {}, args, kwargs);
+  const auto limit = [&](std::string_view name) {
+    return a[name].missing() ? std::nullopt : std::optional(a[name].whole<Position>());
+  };
+  const Argument& borders = a["cu_seqlens"];
+  new (self) Mask(
+      make_mask(limit("left"), limit("right"), borders.missing() ? std::vector<Position>() : borders.list()));
+}
+
+constexpr auto kProblemSignature =
+    "def __init__(self, seqlen: int, heads: int, head_dim: int, *, kv_heads: int | None = None, batch: int = "
+    "1, "
+    "mask: Mask | None = None, ranks: int = 1, layout: str = 'contiguous', per_sequence: bool = False, "
+    "softmax_scale: float | None = None) -> None";
+
+void init_problem(Problem* self, const nb::args& args, const nb::kwargs& kwargs) {
+  const Arguments a("ringcraft.Problem", {"seqlen", "heads", "head_dim"}, 3,
+                    {"kv_heads", "batch", "mask", "ranks", "layout", "per_sequence", "softmax_scale"}, args,
+                    kwargs);
+  const auto count = [&](std::string_view name, Index usual) {
+    return a[name].missing() ? usual : a[name].whole<Index>();
+  };
+  const Index heads = count("heads", 0);
+  const Argument &mask = a["mask"], &layout = a["layout"], &scale = a["softmax_scale"], &ranks = a["ranks"];
+  new (self) Problem(
+      make({count("batch", 1), heads, count("kv_heads", heads), count("seqlen", 0), count("head_dim", 0)},
+           mask.missing() ? Mask{} : mask.object<Mask>("a ringcraft.Mask"),
+           ranks.missing() ? 1 : ranks.whole<int>(), layout.missing() ? "contiguous" : layout.text(),
+           !a["per_sequence"].missing() && a["per_sequence"].truth(),
+           scale.missing() ? std::nullopt : std::optional(scale.number())));
+}
+
+constexpr auto kCaseSignature =
+    "def __init__(self, problem: Problem, data: str = 'normal', seed: int = 1) -> None";
+
+void init_case(verify::Case* self, const nb::args& args, const nb::kwargs& kwargs) {
+  const Arguments a("ringcraft.Case", {"problem", "data", "seed"}, 1, {}, args, kwargs);
+  new (self) verify::Case(case_of(a["problem"].object<Problem>("a ringcraft.Problem"),
+                                  a["data"].missing() ? "normal" : a["data"].text(),
+                                  a["seed"].missing() ? 1 : a["seed"].whole<std::uint64_t>()));
+}
+
 }  // namespace
 
 void bind_problem(nb::module_& m) {
   nb::class_<Mask> masks(
       m, "Mask",
-      "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.");
-  masks
-      .def(
-          "__init__",
-          [](Mask* self, std::optional<Position> left, std::optional<Position> right,
-             std::vector<Position> cu) { new (self) Mask(make_mask(left, right, std::move(cu))); },
-          "left"_a = nb::none(), "right"_a = nb::none(), "cu_seqlens"_a = std::vector<Position>{})
-      .def_prop_ro("left", [](const Mask& mask) { return limit_of(mask.left); })
-      .def_prop_ro("right", [](const Mask& mask) { return limit_of(mask.right); })
-      .def_prop_ro("cu_seqlens", [](const Mask& mask) { return mask.cu_seqlens; })
+      "Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.\n\n"
+      "None is no limit: causal is Mask(None, 0). cu_seqlens: [sequences + 1], the borders of packed "
+      "sequences.");
+  masks.def("__init__", &init_mask, nb::sig(kMaskSignature))
+      .def_prop_ro(
+          "left", [](const Mask& mask) { return limit_of(mask.left); },
+          "How many keys before it a query sees, besides its own; None: all.")
+      .def_prop_ro(
+          "right", [](const Mask& mask) { return limit_of(mask.right); },
+          "How many keys after it a query sees; None: all.")
+      .def_prop_ro(
+          "cu_seqlens", [](const Mask& mask) { return mask.cu_seqlens; },
+          "[sequences + 1]: where packed sequences begin, from 0 to seqlen; empty: one sequence.")
       .def("__repr__", [](const Mask& mask) { return "<Mask: " + described(mask) + ">"; });
   bind_value(masks);
 
   nb::class_<Problem> problems(m, "Problem",
-                               "One attention problem, dealt to ranks: shapes, mask, layout and scale.");
-  problems
+                               "One attention problem, dealt to ranks: shapes, mask, layout and scale.\n\n"
+                               "q [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, "
+                               "head_dim]. kv_heads divides heads, which it is "
+                               "by default. softmax_scale is 1 / sqrt(head_dim) by default.");
+  problems.def("__init__", &init_problem, nb::sig(kProblemSignature))
+      .def_prop_ro(
+          "seqlen", [](const Problem& p) { return p.shape.seqlen; }, "Tokens of the whole sequence.")
+      .def_prop_ro(
+          "heads", [](const Problem& p) { return p.shape.heads; }, "Heads of q.")
+      .def_prop_ro(
+          "kv_heads", [](const Problem& p) { return p.shape.kv_heads; }, "Heads of k and v.")
+      .def_prop_ro(
+          "head_dim", [](const Problem& p) { return p.shape.head_dim; }, "Numbers of one token in one head.")
+      .def_prop_ro(
+          "batch", [](const Problem& p) { return p.shape.batch; },
+          "Sequences computed at once, all with this mask.")
+      .def_prop_ro(
+          "mask", [](const Problem& p) { return p.mask; }, "Which keys a query sees.")
+      .def_prop_ro(
+          "ranks", [](const Problem& p) { return p.world_size; }, "How many ranks share the sequence.")
+      .def_prop_ro(
+          "layout", [](const Problem& p) { return std::string(name_of(p.layout)); },
+          "Which tokens a rank has: a name of ringcraft.layouts().")
+      .def_prop_ro(
+          "per_sequence", [](const Problem& p) { return p.per_sequence; },
+          "Whether each packed sequence is dealt to the ranks by itself.")
+      .def_prop_ro(
+          "softmax_scale", [](const Problem& p) { return p.softmax_scale; }, "The factor of the scores.")
       .def(
-          "__init__",
-          [](Problem* self, Position seqlen, Index heads, Index head_dim, std::optional<Index> kv_heads,
-             Index batch, const Mask& mask, int ranks, const std::string& layout, bool per_sequence,
-             std::optional<double> softmax_scale) {
-            new (self) Problem(make({batch, heads, kv_heads.value_or(heads), seqlen, head_dim}, mask, ranks,
-                                    layout, per_sequence, softmax_scale));
+          "positions",
+          [](const Problem& p, nb::object rank) {
+            return p.sharding().positions(rank_of(rank, "positions"));
           },
-          "seqlen"_a, "heads"_a, "head_dim"_a, nb::kw_only(), "kv_heads"_a = nb::none(), "batch"_a = 1,
-          "mask"_a = Mask{}, "ranks"_a = 1, "layout"_a = "contiguous", "per_sequence"_a = false,
-          "softmax_scale"_a = nb::none())
-      .def_prop_ro("seqlen", [](const Problem& p) { return p.shape.seqlen; })
-      .def_prop_ro("heads", [](const Problem& p) { return p.shape.heads; })
-      .def_prop_ro("kv_heads", [](const Problem& p) { return p.shape.kv_heads; })
-      .def_prop_ro("head_dim", [](const Problem& p) { return p.shape.head_dim; })
-      .def_prop_ro("batch", [](const Problem& p) { return p.shape.batch; })
-      .def_prop_ro("mask", [](const Problem& p) { return p.mask; })
-      .def_prop_ro("ranks", [](const Problem& p) { return p.world_size; })
-      .def_prop_ro("layout", [](const Problem& p) { return std::string(name_of(p.layout)); })
-      .def_prop_ro("per_sequence", [](const Problem& p) { return p.per_sequence; })
-      .def_prop_ro("softmax_scale", [](const Problem& p) { return p.softmax_scale; })
+          "rank"_a.none(), nb::sig("def positions(self, rank: int) -> list[int]"),
+          "[rows]: the positions of a rank's rows in the whole sequence, increasing.")
       .def(
-          "positions", [](const Problem& p, int rank) { return p.sharding().positions(rank); }, "rank"_a,
-          "The positions of a rank's rows, increasing.")
+          "rows", [](const Problem& p, nb::object rank) { return p.sharding().rows(rank_of(rank, "rows")); },
+          "rank"_a.none(), nb::sig("def rows(self, rank: int) -> int"), "How many rows a rank has.")
       .def(
-          "rows", [](const Problem& p, int rank) { return p.sharding().rows(rank); }, "rank"_a,
-          "How many rows a rank has.")
+          "owner_of",
+          [](const Problem& p, nb::object position) {
+            return p.sharding().owner_of(
+                argument(position, "position", "ringcraft.Problem.owner_of").whole<Position>());
+          },
+          "position"_a.none(), nb::sig("def owner_of(self, position: int) -> int"),
+          "The rank that owns this position.")
       .def(
-          "owner_of", [](const Problem& p, Position position) { return p.sharding().owner_of(position); },
-          "position"_a, "The rank that owns this position.")
-      .def("keys_seen", keys_seen, "position"_a,
-           "The keys that the query at this position sees: (first, one past the last), as positions.")
+          "keys_seen",
+          [](const Problem& p, nb::object position) {
+            return keys_seen(p,
+                             argument(position, "position", "ringcraft.Problem.keys_seen").whole<Position>());
+          },
+          "position"_a.none(), nb::sig("def keys_seen(self, position: int) -> tuple[int, int]"),
+          "The keys that the query at this position sees: (first, one past the last), as positions.")
       .def(
           "key_ranges",
-          [](const Problem& p, int rank, int source) {
-            p.sharding().require(rank);
-            p.sharding().require(source);
-            const KeyRanges ranges = key_ranges(p, rank, source).by_row();
+          [](const Problem& p, nb::object rank, nb::object source) {
+            const int queries = rank_of(rank, "key_ranges");
+            const int keys = argument(source, "source", "ringcraft.Problem.key_ranges").whole<int>();
+            p.sharding().require(queries);
+            p.sharding().require(keys);
+            const KeyRanges ranges = key_ranges(p, queries, keys).by_row();
             return std::pair{ranges.begin, ranges.end};
           },
-          "rank"_a, "source"_a,
-          "For each row of `rank` the local keys of `source` that it sees: (begins, ends).")
+          "rank"_a.none(), "source"_a.none(),
+          nb::sig("def key_ranges(self, rank: int, source: int) -> tuple[list[int], list[int]]"),
+          "For each row of `rank` the local keys of `source` that it sees: (begins, ends), each [rows].")
       .def(
           "hops", [](const Problem& p) { return hops(p); }, "How often a ring passes its KV blocks on.")
       .def("__repr__", [](const Problem& p) {
@@ -182,40 +261,53 @@ void bind_problem(nb::module_& m) {
       });
   bind_value(problems);
 
-  nb::class_<verify::Case> cases(m, "Case", "A problem with a recipe for its inputs.");
-  cases
-      .def(
-          "__init__",
-          [](verify::Case* self, const Problem& problem, const std::string& data, std::uint64_t seed) {
-            new (self) verify::Case(case_of(problem, data, seed));
-          },
-          "problem"_a, "data"_a = "normal", "seed"_a = 1)
-      .def_prop_ro("name", [](const verify::Case& c) { return c.name; })
-      .def_prop_ro("problem", [](const verify::Case& c) { return c.problem; })
-      .def_prop_ro("data", [](const verify::Case& c) { return std::string(verify::name_of(c.data)); })
-      .def_prop_ro("seed", [](const verify::Case& c) { return c.seed; })
+  nb::class_<verify::Case> cases(m, "Case",
+                                 "A problem with a recipe for its inputs.\n\n"
+                                 "data, the distribution of the scores: normal, hot, negative, gap, peaked "
+                                 "or huge. Equal seeds make equal inputs.");
+  cases.def("__init__", &init_case, nb::sig(kCaseSignature))
+      .def_prop_ro(
+          "name", [](const verify::Case& c) { return c.name; }, "All of it in a line.")
+      .def_prop_ro(
+          "problem", [](const verify::Case& c) { return c.problem; }, "Shapes, mask and ranks.")
+      .def_prop_ro(
+          "data", [](const verify::Case& c) { return std::string(verify::name_of(c.data)); },
+          "The distribution of the scores.")
+      .def_prop_ro(
+          "seed", [](const verify::Case& c) { return c.seed; }, "That of the random numbers.")
       .def(
           "inputs",
-          [](const verify::Case& c, bool wide) {
-            verify::Inputs inputs = verify::make_inputs(c, wide ? DType::kFloat64 : DType::kFloat32);
+          [](const verify::Case& c, nb::object wide) {
+            const bool doubles = argument(wide, "wide", "ringcraft.Case.inputs").truth();
+            verify::Inputs inputs = verify::make_inputs(c, doubles ? DType::kFloat64 : DType::kFloat32);
             Arrays arrays;
             for (auto& [name, tensor] : verify::named(inputs))
               arrays[nb::str(name.data(), name.size())] = given(std::move(tensor), "bhsd");
             return arrays;
           },
-          "wide"_a = false, "q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64.")
+          "wide"_a.none() = false, nb::sig("def inputs(self, wide: bool = False) -> dict[str, typing.Any]"),
+          "q, dout [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim]. wide: in "
+          "float64.")
       .def("__repr__", [](const verify::Case& c) { return "<Case: " + c.name + ">"; });
   bind_value(cases);
 
   m.def(
       "case_table",
-      [](bool full) { return verify::case_table(full ? verify::CaseSet::kFull : verify::CaseSet::kBrief); },
-      "full"_a = false, "The table of cases that every implementation of this library runs.");
-  m.def("layouts", [] {
-    std::vector<std::string> names;
-    for (const Layout layout : kLayouts) names.emplace_back(name_of(layout));
-    return names;
-  });
+      [](nb::object full) {
+        return verify::case_table(argument(full, "full", "ringcraft.case_table").truth()
+                                      ? verify::CaseSet::kFull
+                                      : verify::CaseSet::kBrief);
+      },
+      "full"_a.none() = false, nb::sig("def case_table(full: bool = False) -> list[Case]"),
+      "The table of cases that every implementation of this library runs.");
+  m.def(
+      "layouts",
+      [] {
+        std::vector<std::string> names;
+        for (const Layout layout : kLayouts) names.emplace_back(name_of(layout));
+        return names;
+      },
+      "Names of the ways to deal tokens to ranks.");
 }
 
 }  // namespace ringcraft::python

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "arguments.hpp"
 #include "attention.hpp"
 #include "bindings.hpp"
 #include "interruptible.hpp"
@@ -177,13 +178,23 @@ void bind_runs(nb::module_& m) {
   nb::class_<MethodChoice>(m, "Method", "A method with its options.")
       .def(
           "__init__",
-          [](MethodChoice* self, const std::string& name, int ulysses, int gather_heads, int node,
-             const std::string& schedule) {
-            new (self) MethodChoice(method_choice(name, ulysses, gather_heads, node, schedule));
+          [](MethodChoice* self, const nb::args& args, const nb::kwargs& kwargs) {
+            const Arguments a("ringcraft.attend", {"method"}, 0,
+                              {"ulysses", "gather_heads", "node", "schedule"}, args, kwargs);
+            const auto number = [&](std::string_view name) {
+              return a[name].missing() ? 0 : a[name].whole<int>();
+            };
+            new (self) MethodChoice(method_choice(a["method"].missing() ? "ring" : a["method"].text(),
+                                                  number("ulysses"), number("gather_heads"), number("node"),
+                                                  a["schedule"].missing() ? "" : a["schedule"].text()));
           },
-          "name"_a = "ring", nb::kw_only(), "ulysses"_a = 0, "gather_heads"_a = 0, "node"_a = 0,
-          "schedule"_a = "")
-      .def_prop_ro("name", [](const MethodChoice& c) { return std::string(c.method->name); });
+          nb::sig("def __init__(self, method: str = 'ring', *, ulysses: int = 0, gather_heads: int = 0, "
+                  "node: int = 0, "
+                  "schedule: str = '') -> None"))
+      .def_prop_ro(
+          "name", [](const MethodChoice& c) { return std::string(c.method->name); },
+          "That of ringcraft.methods().")
+      .def("__repr__", [](const MethodChoice& c) { return "<Method: " + std::string(c.method->name) + ">"; });
   nb::class_<Recorded>(m, "Recorded", "What every rank of a run did when.")
       .def(
           "is_right", [](const Recorded& r) { return r.proof().good(); },
@@ -200,20 +211,25 @@ void bind_runs(nb::module_& m) {
           "The trace as a file that ui.perfetto.dev draws.")
       .def(
           "lanes",
-          [](const Recorded& r, bool virtual_time) {
-            return lanes_of(r.run.trace,
-                            virtual_time ? verify::TraceClock::kVirtual : verify::TraceClock::kWall);
+          [](const Recorded& r, nb::object virtual_time) {
+            const bool by_costs = argument(virtual_time, "virtual_time", "ringcraft.Recorded.lanes").truth();
+            return lanes_of(r.run.trace, by_costs ? verify::TraceClock::kVirtual : verify::TraceClock::kWall);
           },
-          "virtual_time"_a = false, "For each rank a list of (activity, begin, end), in seconds.");
+          "virtual_time"_a.none() = false,
+          nb::sig("def lanes(self, virtual_time: bool = False) -> list[list[tuple[str, float, float]]]"),
+          "For each rank a list of (activity, begin, end), in seconds.");
   m.def("attend", attend, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a = nb::none(), "axes"_a = "bhsd",
         "method"_a = MethodChoice{&kRing, {}}, "threads"_a = 1, "trace"_a = false, "seconds_per_pair"_a = 0.0,
         "seconds_per_message"_a = 0.0, "seconds_per_byte"_a = 0.0,
         "A method on thread ranks, with its costs.");
-  m.def("methods", [] {
-    std::vector<std::string> names;
-    for (const Method* method : kMethods) names.emplace_back(method->name);
-    return names;
-  });
+  m.def(
+      "methods",
+      [] {
+        std::vector<std::string> names;
+        for (const Method* method : kMethods) names.emplace_back(method->name);
+        return names;
+      },
+      "Names of the ways to attend over ranks.");
 }
 
 }  // namespace ringcraft::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "interruptible.hpp"
 #include "methods.hpp"
@@ -53,51 +54,77 @@ Figures simulated(const Problem& problem, const MethodChoice& choice, const Mach
   return result;
 }
 
+constexpr auto kMachineSignature =
+    "def __init__(self, name: str, *, ranks_per_node: int, peak_flops: float, efficiency: float, "
+    "inside_latency: float, "
+    "inside_bandwidth: float, between_latency: float, between_bandwidth: float, element_bytes: int = 2, "
+    "accumulator_bytes: int = 4) -> None";
+
+void init_machine(Machine* self, const nb::args& args, const nb::kwargs& kwargs) {
+  const Arguments a("ringcraft.Machine", {"name"}, 1,
+                    {"ranks_per_node", "peak_flops", "efficiency", "inside_latency", "inside_bandwidth",
+                     "between_latency", "between_bandwidth", "element_bytes", "accumulator_bytes"},
+                    args, kwargs);
+  const auto number = [&](std::string_view name) { return a.given(name).number(); };
+  const auto bytes = [&](std::string_view name, int usual) {
+    return a[name].missing() ? usual : a[name].whole<int>();
+  };
+  Machine machine{.name = a["name"].text(),
+                  .ranks_per_node = a.given("ranks_per_node").whole<int>(),
+                  .peak_flops = number("peak_flops"),
+                  .efficiency = number("efficiency"),
+                  .inside = {number("inside_latency"), number("inside_bandwidth")},
+                  .between = {number("between_latency"), number("between_bandwidth")},
+                  .element_bytes = bytes("element_bytes", 2),
+                  .accumulator_bytes = bytes("accumulator_bytes", 4)};
+  validate(machine, 1);
+  new (self) Machine(std::move(machine));
+}
+
 }  // namespace
 
 void bind_simulation(nb::module_& m) {
   nb::class_<Machine>(m, "Machine", "A cluster of equal nodes, for simulations.")
-      .def(
-          "__init__",
-          [](Machine* self, const std::string& name, int ranks_per_node, double peak_flops, double efficiency,
-             double inside_latency, double inside_bandwidth, double between_latency, double between_bandwidth,
-             int element_bytes, int accumulator_bytes) {
-            Machine machine{.name = name,
-                            .ranks_per_node = ranks_per_node,
-                            .peak_flops = peak_flops,
-                            .efficiency = efficiency,
-                            .inside = {inside_latency, inside_bandwidth},
-                            .between = {between_latency, between_bandwidth},
-                            .element_bytes = element_bytes,
-                            .accumulator_bytes = accumulator_bytes};
-            validate(machine, 1);
-            new (self) Machine(std::move(machine));
+      .def("__init__", &init_machine, nb::sig(kMachineSignature),
+           "Latencies in seconds, bandwidths in bytes per second, FLOP per second of a rank.")
+      .def_static(
+          "named",
+          [](nb::object name) {
+            return machine_named(argument(name, "machine", "ringcraft.machines").text());
           },
-          "name"_a, nb::kw_only(), "ranks_per_node"_a, "peak_flops"_a, "efficiency"_a, "inside_latency"_a,
-          "inside_bandwidth"_a, "between_latency"_a, "between_bandwidth"_a, "element_bytes"_a = 2,
-          "accumulator_bytes"_a = 4,
-          "Latencies in seconds, bandwidths in bytes per second, FLOP per second of a rank.")
-      .def_static("named", machine_named, "name"_a, "A machine that the library knows.")
+          "name"_a.none(), nb::sig("def named(name: str) -> Machine"),
+          "A machine that the library knows: a name of ringcraft.machines().")
       .def(
           "slowed",
-          [](const Machine& machine, const std::vector<std::tuple<int, int, double>>& links,
-             const std::vector<std::tuple<int, double>>& ranks) {
+          [](const Machine& machine, nb::object links, nb::object ranks) {
+            constexpr auto kOf = "ringcraft.simulate";
             Machine slow = machine;
-            for (const auto& [a, b, factor] : links) slow.slow_links.push_back({a, b, factor});
-            for (const auto& [rank, factor] : ranks) slow.slow_ranks.push_back({rank, factor});
+            for (const auto& [a, b, factor] :
+                 argument(links, "slow_links", kOf)
+                     .converted<std::vector<std::tuple<int, int, double>>>("a list of (rank, rank, factor)"))
+              slow.slow_links.push_back({a, b, factor});
+            for (const auto& [rank, factor] :
+                 argument(ranks, "slow_ranks", kOf)
+                     .converted<std::vector<std::tuple<int, double>>>("a list of (rank, factor)"))
+              slow.slow_ranks.push_back({rank, factor});
             return slow;
           },
-          "links"_a = std::vector<std::tuple<int, int, double>>{},
-          "ranks"_a = std::vector<std::tuple<int, double>>{},
+          "links"_a.none() = nb::make_tuple(), "ranks"_a.none() = nb::make_tuple(),
+          nb::sig("def slowed(self, links: Sequence[tuple[int, int, float]] = (), ranks: Sequence[tuple[int, "
+                  "float]] = ()) "
+                  "-> Machine"),
           "The same with slow links (rank, rank, factor) and slow ranks (rank, factor).")
-      .def_ro("name", &Machine::name)
-      .def_ro("ranks_per_node", &Machine::ranks_per_node)
+      .def_ro("name", &Machine::name, "What it is called.")
+      .def_ro("ranks_per_node", &Machine::ranks_per_node, "Ranks that share the fast links of a node.")
       .def("__repr__", [](const Machine& machine) { return "<Machine: " + machine.name + ">"; });
-  m.def("machines", [] {
-    std::vector<std::string> names;
-    for (const Machine& machine : known_machines()) names.push_back(machine.name);
-    return names;
-  });
+  m.def(
+      "machines",
+      [] {
+        std::vector<std::string> names;
+        for (const Machine& machine : known_machines()) names.push_back(machine.name);
+        return names;
+      },
+      "Names of the machines that the library knows.");
   m.def("simulate", simulated, "problem"_a, "method"_a, "machine"_a, "backward"_a = true, "trace"_a = false,
         "A method on a machine that is not there.");
 }

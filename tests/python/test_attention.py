@@ -221,6 +221,56 @@ def test_wrong_methods_are_refused(options, sentence):
         ringcraft.attend(*inputs()[:3], **{"ranks": 4, **options})
 
 
+PROBLEM = ringcraft.Problem(8, 2, 4)
+
+
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda: ringcraft.Problem("64", 2, 8), "seqlen: expected a whole number, got '64'; see help.ringcraft.Problem."),
+    (lambda: ringcraft.Problem(64, 2.0, 8), "heads: expected a whole number, got 2.0"),
+    (lambda: ringcraft.Problem(64, True, 8), "heads: expected a whole number, got True"),
+    (lambda: ringcraft.Problem(64, 2, None), "head_dim: expected a whole number, got None"),
+    (lambda: ringcraft.Problem(64, 2, 8, ranks=2**40), "ranks: expected a whole number from .* got 1099511627776"),
+    (lambda: ringcraft.Problem(64, 2, 8, mask=(3, 0)), "mask: expected a ringcraft.Mask, got .3, 0."),
+    (lambda: ringcraft.Problem(64, 2, 8, layout=3), "layout: expected a name, got 3"),
+    (lambda: ringcraft.Problem(64, 2, 8, per_sequence="no"), "per_sequence: expected True or False, got 'no'"),
+    (lambda: ringcraft.Problem(64, 2, 8, softmax_scale="x"), "softmax_scale: expected a number, got 'x'"),
+    (lambda: ringcraft.Problem(64, 2), "head_dim: expected a value, got none"),
+    (lambda: ringcraft.Problem(64, 2, 8, 2), "at most 3 arguments without a name .seqlen, heads, head_dim., got 4"),
+    (lambda: ringcraft.Problem(64, 2, 8, rank=2), "expected the names seqlen, .* got rank; rename it"),
+    (lambda: ringcraft.Problem(64, 2, 8, heads=2), "expected heads once, got it twice"),
+    (lambda: ringcraft.Mask("3"), "left: expected a whole number, got '3'"),
+    (lambda: ringcraft.Mask(cu_seqlens="ab"), "cu_seqlens: expected a list of whole numbers, got 'ab'"),
+    (lambda: ringcraft.Mask(cu_seqlens=[0, 2.5]), "cu_seqlens: expected a list of whole numbers, got .0, 2.5."),
+    (lambda: ringcraft.Case(3), "problem: expected a ringcraft.Problem, got 3"),
+    (lambda: ringcraft.Case(PROBLEM, 4), "data: expected a name, got 4"),
+    (lambda: ringcraft.Case(PROBLEM, seed=-1), "seed: expected a whole number from 0 to"),
+    (lambda: ringcraft.Case(PROBLEM).inputs("x"), "wide: expected True or False, got 'x'"),
+    (lambda: PROBLEM.positions("a"), "rank: expected a whole number, got 'a'; see help.ringcraft.Problem.positions."),
+    (lambda: PROBLEM.rows(None), "rank: expected a whole number, got None"),
+    (lambda: PROBLEM.owner_of(2.0), "position: expected a whole number, got 2.0"),
+    (lambda: PROBLEM.keys_seen([]), "position: expected a whole number, got .."),
+    (lambda: PROBLEM.key_ranges(0, "b"), "source: expected a whole number, got 'b'"),
+    (lambda: ringcraft.Machine("mine"), "ranks_per_node: expected a value, got none"),
+    (lambda: ringcraft.Machine("mine", ranks_per_node="4"), "ranks_per_node: expected a whole number, got '4'"),
+    (lambda: ringcraft.Machine.named(3), "machine: expected a name, got 3"),
+    (lambda: ringcraft.case_table("x"), "full: expected True or False, got 'x'"),
+    (lambda: ringcraft.simulate(ranks=4, tokens=99, slow_links=[(1, 2)]), "slow_links: expected a list of .rank, rank, factor."),
+    (lambda: ringcraft.simulate(ranks=4, tokens=99, slow_ranks=5), "slow_ranks: expected a list of .rank, factor., got 5"),
+    (lambda: ringcraft.simulate(ranks=4, tokens=99, machine=5), "machine: expected a name or a ringcraft.Machine, got 5"),
+    (lambda: ringcraft.attend(*inputs()[:3], ranks=2, method=3), "method: expected a name, got 3"),
+])
+def test_arguments_of_another_kind_are_refused(call, sentence):
+    with pytest.raises(ringcraft.Error, match=sentence):
+        call()
+
+
+def test_what_stands_for_a_number_is_one():
+    scale = np.float32(0.5)
+    problem = ringcraft.Problem(np.int64(8), 2, np.uint8(4), mask=ringcraft.Mask(np.int32(3), 0, np.array([0, 8])), softmax_scale=scale)
+    assert problem == ringcraft.Problem(8, 2, 4, mask=ringcraft.Mask(3, 0, (0, 8)), softmax_scale=0.5)
+    assert ringcraft.Problem(8, 2, 4, mask=None, kv_heads=None) == PROBLEM
+
+
 def test_nan_goes_through_attention_and_is_refused_by_the_oracle():
     q, k, v, _ = inputs()
     q[0, 0, 3, 0] = np.nan

@@ -46,7 +46,20 @@ def test_examples_in_the_documentation_work():
 
 def test_every_public_name_has_documentation():
     for name in ringcraft.__all__:
-        assert getattr(ringcraft, name).__doc__, name
+        documented = getattr(ringcraft, name)
+        assert documented.__doc__, name
+        assert "->" not in documented.__doc__.splitlines()[-1], name  # a signature is no documentation
+        for member, value in vars(documented).items() if isinstance(documented, type) else ():
+            if member.startswith("_") or not (callable(value) or isinstance(value, (property, staticmethod))):
+                continue
+            assert value.__doc__ and "->" not in value.__doc__.splitlines()[-1], f"{name}.{member}"
+
+
+def test_objects_that_outlive_the_interpreter_are_no_leak_of_ours():
+    code = ("import ctypes, ringcraft; case = ringcraft.case_table()[0];"
+            "ctypes.pythonapi.Py_IncRef(ctypes.py_object(case))")  # as a graph of another library that nothing clears
+    said = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout + said.stderr == ""
 
 
 def test_types_are_right(tmp_path):

@@ -36,7 +36,10 @@ def attention_backward(dout: Array, q: Array, k: Array, v: Array, out: Array, ls
                        window: Window = None, cu_seqlens: Sequence[int] | None = None,
                        softmax_scale: float | None = None, axes: str = "bhsd",
                        threads: int | None = None) -> tuple[Array, Array, Array]:
-    """The gradients dq, dk, dv of sum(out * dout), from what attention(..., return_lse=True) returned."""
+    """The gradients dq, dk, dv of sum(out * dout), from what attention(..., return_lse=True) returned.
+
+    dout and out are shaped as q, lse [batch, heads, seqlen]; dq, dk, dv as q, k, v. The options are those of attention.
+    """
     require_no_history(dout=dout, q=q, k=k, v=v, out=out, lse=lse)
     require_whole(threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
@@ -59,6 +62,7 @@ class Costs:
 
     @staticmethod
     def of(figures: dict[str, Any]) -> Costs:
+        """Those that the library returns by name."""
         figures = dict(figures)
         theory = figures.pop("theory")
         return Costs(**figures, theory=Costs(**theory))
@@ -67,11 +71,11 @@ class Costs:
 @dataclass(frozen=True)
 class Run:
     """Results of a method on ranks, whole, in the order of the sequence."""
-    out: Array
-    lse: Array
-    dq: Array | None
-    dk: Array | None
-    dv: Array | None
+    out: Array                #: [batch, heads, seqlen, head_dim], in the order of axes
+    lse: Array                #: [batch, heads, seqlen]
+    dq: Array | None          #: as q; None without dout
+    dk: Array | None          #: as k
+    dv: Array | None          #: as v
     forward: Costs
     backward: Costs | None
     trace: _core.Recorded | None  #: what every rank did when, if it was asked for
@@ -105,7 +109,8 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
            axes: str = "bhsd") -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """What is right, in float64, and the scale of every element: the sum of the absolute values of its terms.
 
-    Two dicts with out, lse and, if there is a dout, dq, dk, dv. Correct code in float64 stays below 1e-12 of the
+    q, dout [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim], in the order of axes. Two dicts of
+    arrays shaped alike, out, lse [batch, heads, seqlen] and, if there is a dout, dq, dk, dv. Correct code in float64 stays below 1e-12 of the
     scale. Plain loops over pairs, far slower than attention, with which they share no code.
     """
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
@@ -113,7 +118,7 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
 
 
 def positions(seqlen: int, ranks: int, layout: str = "zigzag") -> list[np.ndarray]:
-    """For each rank the positions of its tokens, increasing."""
+    """For each rank the positions of its tokens, [rows], increasing."""
     problem = _core.Problem(seqlen, 1, 1, ranks=ranks, layout=layout)
     return [np.asarray(problem.positions(rank), dtype=np.int64) for rank in range(ranks)]
 

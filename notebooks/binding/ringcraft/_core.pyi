@@ -13,18 +13,25 @@ def processor() -> str:
 class Mask:
     """
     Which keys a query sees: those from `left` before it to `right` after it, in its own sequence.
+
+    None is no limit: causal is Mask(None, 0). cu_seqlens: [sequences + 1], the borders of packed sequences.
     """
 
-    def __init__(self, left: int | None = None, right: int | None = None, cu_seqlens: Sequence[int] = []) -> None: ...
+    def __init__(self, left: int | None = None, right: int | None = None, cu_seqlens: Sequence[int] | None = None) -> None: ...
 
     @property
-    def left(self) -> int | None: ...
+    def left(self) -> int | None:
+        """How many keys before it a query sees, besides its own; None: all."""
 
     @property
-    def right(self) -> int | None: ...
+    def right(self) -> int | None:
+        """How many keys after it a query sees; None: all."""
 
     @property
-    def cu_seqlens(self) -> list[int]: ...
+    def cu_seqlens(self) -> list[int]:
+        """
+        [sequences + 1]: where packed sequences begin, from 0 to seqlen; empty: one sequence.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -37,42 +44,58 @@ class Mask:
     def __setstate__(self, arg: tuple[int | None, int | None, tuple[int, ...]], /) -> None: ...
 
 class Problem:
-    """One attention problem, dealt to ranks: shapes, mask, layout and scale."""
+    """
+    One attention problem, dealt to ranks: shapes, mask, layout and scale.
 
-    def __init__(self, seqlen: int, heads: int, head_dim: int, *, kv_heads: int | None = None, batch: int = 1, mask: Mask = ..., ranks: int = 1, layout: str = 'contiguous', per_sequence: bool = False, softmax_scale: float | None = None) -> None: ...
+    q [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim]. kv_heads divides heads, which it is by default. softmax_scale is 1 / sqrt(head_dim) by default.
+    """
 
-    @property
-    def seqlen(self) -> int: ...
-
-    @property
-    def heads(self) -> int: ...
+    def __init__(self, seqlen: int, heads: int, head_dim: int, *, kv_heads: int | None = None, batch: int = 1, mask: Mask | None = None, ranks: int = 1, layout: str = 'contiguous', per_sequence: bool = False, softmax_scale: float | None = None) -> None: ...
 
     @property
-    def kv_heads(self) -> int: ...
+    def seqlen(self) -> int:
+        """Tokens of the whole sequence."""
 
     @property
-    def head_dim(self) -> int: ...
+    def heads(self) -> int:
+        """Heads of q."""
 
     @property
-    def batch(self) -> int: ...
+    def kv_heads(self) -> int:
+        """Heads of k and v."""
 
     @property
-    def mask(self) -> Mask: ...
+    def head_dim(self) -> int:
+        """Numbers of one token in one head."""
 
     @property
-    def ranks(self) -> int: ...
+    def batch(self) -> int:
+        """Sequences computed at once, all with this mask."""
 
     @property
-    def layout(self) -> str: ...
+    def mask(self) -> Mask:
+        """Which keys a query sees."""
 
     @property
-    def per_sequence(self) -> bool: ...
+    def ranks(self) -> int:
+        """How many ranks share the sequence."""
 
     @property
-    def softmax_scale(self) -> float: ...
+    def layout(self) -> str:
+        """Which tokens a rank has: a name of ringcraft.layouts()."""
+
+    @property
+    def per_sequence(self) -> bool:
+        """Whether each packed sequence is dealt to the ranks by itself."""
+
+    @property
+    def softmax_scale(self) -> float:
+        """The factor of the scores."""
 
     def positions(self, rank: int) -> list[int]:
-        """The positions of a rank's rows, increasing."""
+        """
+        [rows]: the positions of a rank's rows in the whole sequence, increasing.
+        """
 
     def rows(self, rank: int) -> int:
         """How many rows a rank has."""
@@ -87,7 +110,7 @@ class Problem:
 
     def key_ranges(self, rank: int, source: int) -> tuple[list[int], list[int]]:
         """
-        For each row of `rank` the local keys of `source` that it sees: (begins, ends).
+        For each row of `rank` the local keys of `source` that it sees: (begins, ends), each [rows].
         """
 
     def hops(self) -> int:
@@ -104,24 +127,34 @@ class Problem:
     def __setstate__(self, arg: tuple[int, int, int, int, int, Mask, int, str, bool, float], /) -> None: ...
 
 class Case:
-    """A problem with a recipe for its inputs."""
+    """
+    A problem with a recipe for its inputs.
+
+    data, the distribution of the scores: normal, hot, negative, gap, peaked or huge. Equal seeds make equal inputs.
+    """
 
     def __init__(self, problem: Problem, data: str = 'normal', seed: int = 1) -> None: ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """All of it in a line."""
 
     @property
-    def problem(self) -> Problem: ...
+    def problem(self) -> Problem:
+        """Shapes, mask and ranks."""
 
     @property
-    def data(self) -> str: ...
+    def data(self) -> str:
+        """The distribution of the scores."""
 
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """That of the random numbers."""
 
     def inputs(self, wide: bool = False) -> dict[str, Any]:
-        """q, k, v and dout, [batch, heads, seqlen, head_dim]; wide: in float64."""
+        """
+        q, dout [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim]. wide: in float64.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -136,7 +169,8 @@ class Case:
 def case_table(full: bool = False) -> list[Case]:
     """The table of cases that every implementation of this library runs."""
 
-def layouts() -> list[str]: ...
+def layouts() -> list[str]:
+    """Names of the ways to deal tokens to ranks."""
 
 def forward(problem: Problem, q: object, k: object, v: object, axes: str = 'bhsd', threads: int | None = None) -> tuple[Any, Any]:
     """out and lse of attention on one device."""
@@ -158,10 +192,13 @@ def oracle(problem: Problem, q: object, k: object, v: object, dout: object | Non
 class Method:
     """A method with its options."""
 
-    def __init__(self, name: str = 'ring', *, ulysses: int = 0, gather_heads: int = 0, node: int = 0, schedule: str = '') -> None: ...
+    def __init__(self, method: str = 'ring', *, ulysses: int = 0, gather_heads: int = 0, node: int = 0, schedule: str = '') -> None: ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """That of ringcraft.methods()."""
+
+    def __repr__(self) -> str: ...
 
 class Recorded:
     """What every rank of a run did when."""
@@ -183,7 +220,8 @@ class Recorded:
 def attend(problem: Problem, q: object, k: object, v: object, dout: object | None = None, axes: str = 'bhsd', method: Method = ..., threads: int = 1, trace: bool = False, seconds_per_pair: float = 0.0, seconds_per_message: float = 0.0, seconds_per_byte: float = 0.0) -> dict[str, Any]:
     """A method on thread ranks, with its costs."""
 
-def methods() -> list[str]: ...
+def methods() -> list[str]:
+    """Names of the ways to attend over ranks."""
 
 def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False) -> tuple[bool, str, str]:
     """
@@ -210,22 +248,25 @@ class Machine:
 
     @staticmethod
     def named(name: str) -> Machine:
-        """A machine that the library knows."""
+        """A machine that the library knows: a name of ringcraft.machines()."""
 
-    def slowed(self, links: Sequence[tuple[int, int, float]] = [], ranks: Sequence[tuple[int, float]] = []) -> Machine:
+    def slowed(self, links: Sequence[tuple[int, int, float]] = (), ranks: Sequence[tuple[int, float]] = ()) -> Machine:
         """
         The same with slow links (rank, rank, factor) and slow ranks (rank, factor).
         """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called."""
 
     @property
-    def ranks_per_node(self) -> int: ...
+    def ranks_per_node(self) -> int:
+        """Ranks that share the fast links of a node."""
 
     def __repr__(self) -> str: ...
 
-def machines() -> list[str]: ...
+def machines() -> list[str]:
+    """Names of the machines that the library knows."""
 
 def simulate(problem: Problem, method: Method, machine: Machine, backward: bool = True, trace: bool = False) -> dict[str, Any]:
     """A method on a machine that is not there."""

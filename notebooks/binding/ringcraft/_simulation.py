@@ -37,9 +37,11 @@ def simulate(*, ranks: int, tokens: int, method: str = "ring", heads: int = 32, 
                             mask=mask_of(causal, window, cu_seqlens), ranks=ranks, layout=layout)
     if isinstance(machine, str):
         machine = _core.Machine.named(machine)
+    if not isinstance(machine, _core.Machine):
+        raise _core.Error(f"machine: expected a name or a ringcraft.Machine, got {machine!r}; see ringcraft.machines()")
     if method == "double-ring" and node == 0:
         node = min(machine.ranks_per_node, ranks)
     choice = _core.Method(method, ulysses=ulysses, gather_heads=gather_heads, node=node, schedule=schedule)
-    result = _core.simulate(problem, choice, machine.slowed(list(slow_links), list(slow_ranks)), backward, trace)
+    result = _core.simulate(problem, choice, machine.slowed(slow_links, slow_ranks), backward, trace)
     return Simulation(Costs.of(result["forward"]), Costs.of(result["backward"]) if backward else None,
                       result.get("lanes"))

@@ -68,10 +68,12 @@ class Verification:
 
     @property
     def right(self) -> bool:
+        """Whether every case is right, and there was at least one."""
         return bool(self.verdicts) and not self.wrong
 
     @property
     def wrong(self) -> list[Verdict]:
+        """The verdicts on wrong cases."""
         return [verdict for verdict in self.verdicts if not verdict.right]
 
     @property
