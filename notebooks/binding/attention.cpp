@@ -97,10 +97,17 @@ bool is_brief(const Problem& problem) {
 verify::Inputs inputs_of(const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout,
                          std::string_view axes) {
   require_axes(axes);
-  verify::Inputs inputs{taken(q, "q", axes).tensor, taken(k, "k", axes).tensor, taken(v, "v", axes).tensor,
-                        dout.is_none() ? Buffer() : taken(dout, "dout", axes).tensor};
-  for (const auto& [name, tensor] : verify::named(inputs))
-    if (name != "dout" || inputs.has_backward()) require_typed(tensor, inputs.q, name);
+  std::optional<DType> type;  // half types, too, which are float32 once they have been taken
+  const auto typed = [&](nb::handle array, const char* name) {
+    Taken read = taken(array, name, axes);
+    if (read.stored != type.value_or(read.stored))
+      throw Error(name, std::string(name_of(*type)) + ", as q", std::string(name_of(read.stored)),
+                  "give all arrays one type");
+    type = read.stored;
+    return std::move(read.tensor);
+  };
+  verify::Inputs inputs{typed(q, "q"), typed(k, "k"), typed(v, "v"),
+                        dout.is_none() ? Buffer() : typed(dout, "dout")};
   verify::require_inputs(problem, inputs);
   return inputs;
 }

@@ -180,6 +180,7 @@ def test_ctrl_c_ends_a_long_computation(compute):
     (lambda q, k, v: (q, k[:, :, :5], v), r"k: expected \[1, 2, 53, 16\]"),
     (lambda q, k, v: (q, k, v[:, :1]), r"v: expected \[1, 2, 53, 16\]"),
     (lambda q, k, v: (q, k.astype("float32"), v), "k: expected float64, as q, got float32"),
+    (lambda q, k, v: (q.astype("float16"), k.astype("float16"), v.astype("float32")), "v: expected float16, as q, got float32"),
     (lambda q, k, v: (q.astype(int), k, v), "q: expected float64, float32, bfloat16 or float16, got int64"),
     (lambda q, k, v: (q.astype(complex), k, v), "q: expected float64, .* got complex128"),
     (lambda q, k, v: ([1, 2], k, v), "q: expected an array .* got list"),
@@ -201,6 +202,7 @@ def test_wrong_arrays_are_refused(change, sentence):
     ({"window": True}, "window: expected .left, right., got True"), ({"cu_seqlens": 53}, "cu_seqlens: expected the borders"),
     ({"softmax_scale": "x"}, "softmax_scale: expected a number, got 'x'"), ({"axes": 4}, "axes: expected letters"),
     ({"threads": 1.5}, "threads: expected a whole number, got 1.5"),
+    ({"return_lse": "x"}, "return_lse: expected True or False, got 'x'"),
 ])
 def test_wrong_options_are_refused(options, sentence):
     with pytest.raises(ringcraft.Error, match=sentence):
@@ -214,6 +216,9 @@ def test_wrong_options_are_refused(options, sentence):
     ({"method": "ulysses", "ranks": 5}, "ulysses"),
     ({"seconds_per_byte": -1.0}, "seconds_per_byte: expected a finite number"),
     ({"seconds_per_pair": float("nan")}, "seconds_per_pair: expected"),
+    ({"seconds_per_byte": "x"}, "seconds_per_byte: expected a number, got 'x'"),
+    ({"trace": "t.json"}, "trace: expected True or False, got 't.json'"),
+    ({"per_sequence": 1.5}, "per_sequence: expected True or False, got 1.5"),
     ({"seconds_per_message": float("inf")}, "seconds_per_message: expected"),
 ])
 def test_wrong_methods_are_refused(options, sentence):
@@ -298,6 +303,10 @@ def test_results_of_half_types_are_of_half_types():
     assert all(gradient.dtype == np.float16 for gradient in gradients)
     run = ringcraft.attend(q, k, v, dout, ranks=3, causal=True)
     assert (run.out.dtype, run.lse.dtype, run.dk.dtype) == (np.float16, np.float32, np.float16)
+
+
+def test_the_form_of_a_run_is_short():
+    assert repr(ringcraft.attend(*inputs(), ranks=3)) == "<Run: out [1, 8, 53, 16] of 3 ranks, with gradients>"
 
 
 def test_errors_are_one_class():

@@ -26,6 +26,13 @@ def test_arrays_go_in_and_come_out():
     assert jax.numpy.array_equal(ringcraft.gather(ringcraft.scatter(q, 3)), q)
 
 
+@pytest.mark.parametrize("traced", [jax.jit, jax.grad, jax.vmap])
+def test_what_jax_traces_is_refused(traced):
+    q = jax.numpy.ones((2, 1, 2, 4, 4))
+    with pytest.raises(ringcraft.Error, match="q: expected an array, got one that jax.jit, .* ringcraft.jax.attention"):
+        traced(lambda x: ringcraft.attention(x, x, x).sum())(q)
+
+
 def test_every_call_after_the_first_is_compiled_already():
     import time
 

@@ -49,6 +49,8 @@ def test_tensors_go_in_and_come_out():
 def test_what_has_no_gradient_is_not_asked_for_one():
     q, k, v = random(3, 1, 2, 9, 4, dtype=torch.float32)
     q.requires_grad_()
+    with pytest.raises(ringcraft.Error, match="dout: expected a tensor that requires no gradient"):
+        ringcraft.attend(k, k, v, q, ranks=2)
     for call in (lambda: ringcraft.attention(k, q, v), lambda: ringcraft.attend(k, q, v, ranks=2)):
         with pytest.raises(ringcraft.Error, match="k: expected a tensor that requires no gradient"):
             call()

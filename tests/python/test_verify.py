@@ -1,4 +1,10 @@
 """verify: right is right, and each mistake is named by its id."""
+import inspect
+import io
+import itertools
+import os
+import sys
+
 import numpy as np
 import pytest
 import ringcraft
@@ -71,12 +77,64 @@ def test_rounding_once_is_no_rounding_after_every_merge(dtype, bits, lse):
     assert found.cause.sentence.startswith(names), str(found)
 
 
-def test_a_function_that_ends_the_program_is_wrong():
-    def leaves(q, k, v):
-        raise SystemExit(0)
+@pytest.mark.parametrize(("leave", "said"), [(sys.exit, "SystemExit"), (lambda status: os._exit(status), "os._exit(0)")])
+def test_a_function_that_ends_the_program_is_wrong(leave, said):
+    before = os._exit
+    found = ringcraft.verify(lambda q, k, v: leave(0), simplify=False)
+    assert not found.right and len(found.wrong) == len(found.verdicts) and said in str(found)
+    assert os._exit is before
 
-    found = ringcraft.verify(leaves, simplify=False)
-    assert not found.right and len(found.wrong) == len(found.verdicts) and "SystemExit" in str(found)
+
+def test_a_function_may_fork():
+    def forks(q, k, v, causal, softmax_scale):
+        child = os.fork()
+        if child == 0:
+            os._exit(5)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+        return ringcraft.attention(q, k, v, causal=causal, softmax_scale=softmax_scale, threads=1)
+
+    assert ringcraft.verify(forks, cases=CASES[:2], windows=True, packed=True)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(1.0, True), (0.01, False)])
+def test_a_terminal_shows_which_case_it_is_after_a_while(monkeypatch, seconds, shown):
+    times = itertools.count()
+    monkeypatch.setattr("ringcraft._verify.time.monotonic", lambda: seconds * next(times))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    ringcraft.verify(lambda q, k, v: q, simplify=False)
+    said = sys.stderr.getvalue()
+    assert ("case 5 of 40" in said) == shown and ("case 1 of" not in said) and said.endswith("\r\x1b[K" if shown else "")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    ringcraft.verify(lambda q, k, v: q, simplify=False)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_the_signature_and_the_forms_are_for_people():
+    names = list(inspect.signature(ringcraft.verify).parameters)
+    assert names[:2] == ["function", "simplify"] and "ranks" in names and "caller" not in names
+    wrong = ringcraft.verify(lambda q, k, v: ringcraft.attention(q, k, v, softmax_scale=1.0), simplify=False)
+    assert repr(wrong).startswith("<Verification: <lambda>, 31 of 40 cases wrong; the softmax scale is missing")
+    assert repr(wrong.wrong[0]).startswith("<Verdict: wrong, ") and wrong.wrong[0].case.name in repr(wrong.wrong[0])
+    right = ringcraft.verify(lambda q, k, v: ringcraft.attention(q, k, v), simplify=False)
+    assert repr(right) == "<Verification: <lambda>, 0 of 40 cases wrong>"
+    assert repr(right.verdicts[0]) == f"<Verdict: right, {right.verdicts[0].case.name}>"
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"rank": 4}, "verify: expected the options cases, full, .* got rank; rename it"), ({"caller": 1}, "got caller"),
+    ({"grouped": "no"}, "grouped: expected True or False, got 'no'"), ({"causal": 1.5}, "causal: expected True or False"),
+    ({"simplify": "x"}, "simplify: expected True or False"), ({"axes": 4}, "axes: expected letters of bhsd, got 4"),
+    ({"head_dims": 64}, "head_dims: expected a list, got 64"), ({"multiple": True}, "multiple: expected at least 1, got True"),
+    ({"cases": [1]}, "cases: expected a list of ringcraft.Case, got 1 in it"), ({"cases": "all"}, "cases: expected a list"),
+])
+def test_options_that_verify_does_not_have_are_refused(options, said):
+    with pytest.raises(ringcraft.Error, match=said):
+        ringcraft.verify(lambda q, k, v: q, **options)
 
 
 @pytest.mark.parametrize(("function", "said"), [

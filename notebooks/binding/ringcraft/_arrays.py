@@ -50,7 +50,7 @@ def like(array: np.ndarray, model: Array) -> Array:
 def alike(array: np.ndarray, model: Array) -> Array:
     """The same in the type of `model`, where that is of 16 bits: results of such inputs come in float32."""
     result = like(array, model)
-    if str(model.dtype).removeprefix("torch.") not in ("bfloat16", "float16"):
+    if str(getattr(model, "dtype", "")).removeprefix("torch.") not in ("bfloat16", "float16"):  # a memoryview has none
         return result
     return result.to(model.dtype) if framework_of(model) == "torch" else result.astype(model.dtype)
 
@@ -62,9 +62,26 @@ def require_whole(**numbers: Any) -> None:
             raise _core.Error(f"{name}: expected a whole number, got {number!r}; leave it out for the usual one")
 
 
+def require_truths(**values: Any) -> None:
+    """Refuses what is neither True nor False."""
+    for name, value in values.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise _core.Error(f"{name}: expected True or False, got {value!r}; leave it out for the usual one")
+
+
+def require_numbers(**numbers: Any) -> None:
+    """Refuses what is no number."""
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise _core.Error(f"{name}: expected a number, got {number!r}; leave it out for the usual one")
+
+
 def require_no_history(**arrays: Array) -> None:
-    """Refuses tensors of PyTorch to which gradients are to flow back: results would not lead there."""
+    """Refuses tensors to which gradients are to flow back, as results would not lead there, and those that JAX traces."""
     for name, array in arrays.items():
+        if framework_of(array) == "jax" and isinstance(array, sys.modules["jax"].core.Tracer):
+            raise _core.Error(f"{name}: expected an array, got one that jax.jit, jax.grad or jax.vmap traces; "
+                              "ringcraft.jax.attention works under jit and has gradients")
         if framework_of(array) == "torch" and array.requires_grad and sys.modules["torch"].is_grad_enabled():
             raise _core.Error(f"{name}: expected a tensor that requires no gradient, got one that does; "
                               f"ringcraft.torch.attention computes gradients, and {name}.detach() needs none")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import (Array, alike, like, mask_of, namespace_of, plain, problem_of,
-                               require_no_history, require_whole)
+from ringcraft._arrays import (Array, alike, like, mask_of, namespace_of, plain, problem_of, require_no_history,
+                               require_numbers, require_truths, require_whole)
 
 Window = int | Sequence[int | None] | None
 
@@ -27,6 +27,7 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False, window: Win
     """
     require_no_history(q=q, k=k, v=v)
     require_whole(threads=threads)
+    require_truths(return_lse=return_lse)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _core.forward(problem, plain(q), plain(k), plain(v), axes, threads)
     return (alike(out, q), like(lse, q)) if return_lse else alike(out, q)
@@ -80,6 +81,10 @@ class Run:
     backward: Costs | None
     trace: _core.Recorded | None  #: what every rank did when, if it was asked for
 
+    def __repr__(self) -> str:
+        gradients = "" if self.dq is None else ", with gradients"
+        return f"<Run: out {list(self.out.shape)} of {len(self.forward.pairs)} ranks{gradients}>"
+
 
 def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: int, layout: str = "zigzag",
            method: str = "ring", causal: bool = False, window: Window = None, cu_seqlens: Sequence[int] | None = None,
@@ -91,7 +96,10 @@ def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: in
     method: see methods(); ulysses, gather_heads, node and schedule are its options. layout: see layouts(). The
     seconds_per_... give computing and messages a cost on the virtual clocks of Costs.clock. Inputs as in attention.
     """
-    require_no_history(q=q, k=k, v=v)
+    require_no_history(q=q, k=k, v=v, dout=dout)
+    require_truths(per_sequence=per_sequence, trace=trace)
+    require_numbers(seconds_per_pair=seconds_per_pair, seconds_per_message=seconds_per_message,
+                    seconds_per_byte=seconds_per_byte)
     require_whole(ranks=ranks, ulysses=ulysses, gather_heads=gather_heads, node=node, threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale, ranks=ranks, layout=layout,
                          per_sequence=per_sequence)

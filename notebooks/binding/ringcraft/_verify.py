@@ -1,6 +1,7 @@
 """verify: is this attention right, and if not, where first, and why?"""
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -8,13 +9,15 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import Array, numbers, transposed
+from ringcraft._arrays import Array, numbers, require_truths, transposed
 from ringcraft._cases import Abilities, cases_for, code_of, require_callable, settings_for, settings_of, smaller
+from ringcraft._ending import kept_running
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,6 +49,9 @@ class Verdict:
     text: str                     #: for people
     data: dict[str, Any] = field(default_factory=dict, repr=False)  #: for programs; empty if nothing could be judged
     narrowed: str = ""            #: the type of its results, if it is narrower than that of its inputs
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {'right' if self.right else 'wrong'}, {self.case.name}{_named_causes(self.causes)}>"
 
     @property
     def causes(self) -> list[Cause]:
@@ -110,6 +116,10 @@ class Verification:
     def __bool__(self) -> bool:
         return self.right
 
+    def __repr__(self) -> str:
+        cause = _named_causes([self.cause] if self.cause else [])
+        return f"<Verification: {self.name}, {len(self.wrong)} of {len(self.verdicts)} cases wrong{cause}>"
+
     def __str__(self) -> str:
         if not self.verdicts:
             return f"{self.name}: no case fits what it takes; nothing was judged"
@@ -144,6 +154,10 @@ def kind_of(case: _core.Case) -> Kind:
     problem = case.problem
     return (problem.mask.left is not None, problem.mask.right is not None, bool(problem.mask.cu_seqlens),
             problem.heads != problem.kv_heads)
+
+
+def _named_causes(causes: Sequence[Cause]) -> str:
+    return f"; {causes[0].sentence}" if causes else ""
 
 
 def _ids(verdict: Verdict) -> set[str]:
@@ -307,7 +321,8 @@ class Judge:
     def __call__(self, case: _core.Case) -> Verdict:
         given = self.caller.inputs(case)
         try:
-            tensors = self.caller.call(case, given)
+            with kept_running():
+                tensors = self.caller.call(case, given)
         except _core.Error:
             raise
         except (Exception, SystemExit):  # a program that it ends would look like one in which all went well
@@ -403,6 +418,9 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
                 results: str = "whole", tf32: bool = False,
                 caller: type[Caller] = Caller) -> tuple[list[_core.Case], Judge]:
     """The cases that verify asks, and what judges each of them. The options are those of verify."""
+    require_truths(full=full, gradients=gradients, grouped=grouped, batched=batched, tf32=tf32)
+    require_truths(**{name: value for name, value in (("causal", causal), ("windows", windows), ("packed", packed))
+                      if value is not None})
     for name, value, choices in (("arrays", arrays, ("numpy", "torch", "jax")), ("results", results, ("whole", "shards")),
                                  ("layout", layout, tuple(_core.layouts())),
                                  ("dtype", dtype, TYPES[::-1])):
@@ -413,10 +431,19 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     require_callable(function, "verify", ("q", "k", "v"))
     if backward is not None:
         require_callable(backward, "backward", ("q", "k", "v", "dout"))
+    if not isinstance(axes, str):
+        raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
     _core.require_axes(axes)
+    for name, given in (("head_dims", head_dims), ("cases", cases)):
+        if given is not None and (isinstance(given, str) or not isinstance(given, Sequence)):
+            raise _core.Error(f"{name}: expected a list, got {given!r}; see help(ringcraft.verify)")
+    for case in cases or ():
+        if not isinstance(case, _core.Case):
+            raise _core.Error(f"cases: expected a list of ringcraft.Case, got {case!r} in it; "
+                              "ringcraft.case_table() has some")
     for name, number in (("ranks", 1 if ranks is None else ranks), ("multiple", multiple),
                          *(("head_dims", width) for width in head_dims or ())):
-        if not isinstance(number, int) or number < 1:
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
             raise _core.Error(f"{name}: expected at least 1, got {number!r}; see help(ringcraft.verify)")
     settings = settings_of(function)
     told = bool({"mask", "problem"} & settings)
@@ -437,16 +464,26 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     return cases_for(can, full) if cases is None else list(cases), judge_one
 
 
+def require_known(options: Mapping[str, Any]) -> None:
+    """Refuses options that verify does not have."""
+    for name in options:
+        if name not in Options.__annotations__:
+            raise _core.Error(f"verify: expected the options {', '.join(Options.__annotations__)}, got {name}; "
+                              "rename it, or leave it out")
+
+
 def _told(cases: Sequence[_core.Case]) -> Iterator[_core.Case]:
     """The cases one after the other; on a terminal with their number, once they have taken some seconds."""
     begin, told = time.monotonic(), False
-    for i, case in enumerate(cases, 1):
-        if sys.stderr.isatty() and time.monotonic() - begin > 2:
-            told = True
-            print(f"\rringcraft.verify: case {i} of {len(cases)}", end="", file=sys.stderr, flush=True)
-        yield case
-    if told:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    try:
+        for i, case in enumerate(cases, 1):
+            if sys.stderr is not None and sys.stderr.isatty() and time.monotonic() - begin > 2:
+                told = True
+                print(f"\rringcraft.verify: case {i} of {len(cases)}", end="", file=sys.stderr, flush=True)
+            yield case
+    finally:
+        if told:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_one: Judge,
@@ -478,4 +515,17 @@ def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Un
     the order of its own rows.
     simplify: looks for a small wrong case with the same cause.
     """
+    require_known(options)
+    require_truths(simplify=simplify)
     return examined(function, *examination(function, **options), simplify)
+
+
+def _shown() -> inspect.Signature:
+    """The signature of verify, with its options one by one, for help() and editors that look at objects."""
+    function, *options = inspect.signature(examination).parameters.values()
+    simplify = inspect.signature(verify).parameters["simplify"]
+    return inspect.Signature([function, simplify, *(option for option in options if option.name in Options.__annotations__)],
+                             return_annotation="Verification")
+
+
+setattr(verify, "__signature__", _shown())

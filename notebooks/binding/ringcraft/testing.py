@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ringcraft import _core
-from ringcraft._verify import Caller, Options, Verdict, Verification, by_name, examination, examined
+from ringcraft._verify import Caller, Options, Verdict, Verification, by_name, examination, examined, require_known
 
 if TYPE_CHECKING:
     import pytest
@@ -24,6 +24,7 @@ def attention_test(function: Callable[..., Any], **options: Unpack[Options]) -> 
     """A test of pytest with one item for each case; the options are those of ringcraft.verify."""
     import pytest
 
+    require_known(options)
     cases, judge = examination(function, **options)
     if not cases:
         raise _core.Error("cases: expected at least one, got none that fits what the function takes; "
@@ -89,7 +90,7 @@ class _RankCaller(Caller):
         mine: Any
         try:
             mine = {name: tensor.detach().cpu() for name, tensor in self._local(case, shards).items()}
-        except Exception:
+        except (Exception, SystemExit):
             mine = traceback.format_exc(limit=-3)  # the other ranks must hear of it
         everyone: list[Any] = [None] * case.problem.ranks
         dist.all_gather_object(everyone, mine, self.group)
@@ -131,6 +132,7 @@ def verify_distributed(function: Callable[..., Any], *, group: Any = None, simpl
     """
     import torch.distributed as dist
 
+    require_known(options)
     caller = type("RankCaller", (_RankCaller,), {"group": group})
     cases, judge = examination(function, arrays="torch", ranks=dist.get_world_size(group), results="shards",
                                caller=caller, **options)
