@@ -195,6 +195,35 @@ def test_a_function_without_a_number_is_accused_of_nothing_particular():
     assert "bfloat16" not in str(found)
 
 
+def test_causes_below_are_spoken_of_only_if_there_are_some():
+    found = ringcraft.verify(lambda q, k, v: (q * 0.3 + 0.1, q[..., 0] * 2), simplify=False)
+    assert found.cause is None and any(verdict.causes for verdict in found.wrong) and not found.example.causes
+    assert str(found).splitlines()[0].endswith("; no cause explains half of them")
+
+
+def test_tensors_that_no_mistake_explains_are_named_once():
+    def noise(q, k, v, dout):
+        return q * 0.7 + 0.2, k * 0.3 - 0.1, v * 0.9 + 1
+
+    case = ringcraft.Case(ringcraft.Problem(24, 2, 8))
+    for out, names in ((lambda q, k, v: q * 0.3 + 0.1, "these numbers:"),
+                       (lambda q, k, v: ringcraft.attention(q, k, v, softmax_scale=1.0), "the numbers of dq, dk, dv:")):
+        text = ringcraft.verify(out, backward=noise, cases=[case], dtype="float64", simplify=False).wrong[0].text
+        assert text.count("no known mistake") == 1 and f"no known mistake gives {names} go by" in text, text
+
+
+def test_options_are_named_as_python_names_them():
+    found = ringcraft.verify(lambda q, k, v: ringcraft.attention(q, k, v, causal=True), simplify=False, causal=False)
+    assert found.cause is not None and found.cause.id == "flags-causal" and "causal is what was meant" in str(found)
+    assert "--" not in str(found)
+    with pytest.raises(ringcraft.Error) as refused:
+        ringcraft.Problem(8, 1, 1, per_sequence=True)
+    assert "cu_seqlens" in str(refused.value) and "--" not in str(refused.value)
+    with pytest.raises(ringcraft.Error) as refused:
+        ringcraft.Problem(8, 1, 1, ranks=0)
+    assert "ranks: expected at least 1" in str(refused.value) and "--" not in str(refused.value)
+
+
 def test_rows_in_another_order_are_told():
     found = verified("not put back in order", layout="zigzag", simplify=False)
     assert found.cause is not None and found.cause.id == "rows-layout", str(found)

@@ -96,7 +96,7 @@ TEST_CASE("verify names the mistake, its question and the first wrong step") {
                                                 causal.folder.file("claim"));
   INFO(flags.out << flags.err);
   CHECK(flags.exit_code == 1);
-  CHECK(flags.out.find("right, if you add --causal") != std::string::npos);
+  CHECK(flags.out.find("right, if causal is what was meant") != std::string::npos);
   CHECK(flags.out.find("the gradients are those of this wrong forward pass") != std::string::npos);
   CHECK(flags.out.find("no --ranks and no --layout") != std::string::npos);
 }

@@ -125,7 +125,7 @@ TEST_CASE("a screen begins with causes and places, and holds the rest as far as 
   CHECK(
       text.starts_with("claim\nlikely: cause of out\n        ?\nand:    cause of dq\n        ?\n"
                        "first wrong: rank 0\nrows of each rank"));
-  CHECK(text.find("(and those of other tensors: --json)\n") != text.npos);
+  CHECK(text.find("(the JSON has those of other tensors)\n") != text.npos);
   CHECK(text.find("  failed   dv   9 of 9 elements wrong; largest error: 0.25\n") != text.npos);
 }
 

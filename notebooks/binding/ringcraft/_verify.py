@@ -129,7 +129,9 @@ class Verification:
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
         elif any(verdict.causes for verdict in self.wrong):
-            lines[0] += "; no cause explains half of them, and those below may fit this case by chance"
+            lines[0] += "; no cause explains half of them"
+            if self.example is not None and self.example.causes:
+                lines[0] += ", and those below may fit this case by chance"
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
         if self.smallest is not None:

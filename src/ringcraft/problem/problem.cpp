@@ -57,10 +57,10 @@ void validate(const Problem& problem) {
   validate(problem.shape);
   validate(problem.mask, problem.shape.seqlen);
   require(problem.world_size >= 1, "ranks", "at least 1", std::to_string(problem.world_size),
-          "use --ranks 4, say");
+          "one rank has the whole sequence");
   require(!problem.per_sequence || !problem.mask.cu_seqlens.empty(), "per_sequence",
           "cu_seqlens with the borders of the packed sequences", "none",
-          "leave it out, or give the borders: --cu-seqlens 0,5,24");
+          "leave it out, or give the borders: 0,5,24, say");
   require(std::isfinite(problem.softmax_scale), "softmax_scale", "a finite number",
           std::to_string(problem.softmax_scale), "leave it out for 1 / sqrt(head_dim)");
 }

@@ -12,7 +12,7 @@ namespace {
 // Lists mistakes outside the algorithm: how the tensors were written, or the flags of the call.
 std::vector<Suspect> dump_suspects() {
   return {
-      {{"flags-causal", "the numbers are those of a causal mask: right, if you add --causal",
+      {{"flags-causal", "the numbers are those of a causal mask: right, if causal is what was meant",
         "Which mask does the code that wrote the claim apply?"},
        {.mask = MaskTwist::kCausalAdded}},
       {{"rows-layout", "the rows stand rank by rank, in the order of the layout: right otherwise",

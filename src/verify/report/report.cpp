@@ -209,7 +209,7 @@ std::string screen_text_of(const Report& report, const std::vector<std::string>&
     const std::size_t lines = lines_in(picture);
     const bool shown = &map == maps.data() || (all && lines + (&map == &maps.back() ? 0u : 1u) <= room);
     if (shown) text += picture, room -= std::min(room, lines);
-    if (!shown && all) text += "  (and those of other tensors: --json)\n";
+    if (!shown && all) text += "  (the JSON has those of other tensors)\n";
     all = all && shown;
   }
   return text + rest;
