@@ -50,8 +50,8 @@ ReportRow row_of(const TensorComparison& tensor, const std::vector<ErrorMap>& ma
   return row;
 }
 
-// Puts the causes into the row of the first failed tensor among `names`, and says so where no cause was
-// found.
+// Puts the causes into the row of the first failed tensor among `names`; without causes, says so in all of
+// their failed rows.
 void add_causes(Report& report, const std::vector<std::string>& names, const std::vector<Cause>& causes,
                 const std::vector<std::string>& remarks) {
   for (ReportRow& row : report.rows) {
@@ -59,7 +59,7 @@ void add_causes(Report& report, const std::vector<std::string>& names, const std
       continue;
     row.causes = causes;
     row.unexplained = causes.empty() && remarks.empty();
-    return;
+    if (!row.unexplained) return;
   }
 }
 
