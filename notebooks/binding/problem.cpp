@@ -90,11 +90,13 @@ verify::Case restored(const CaseState& state) {
 template <class T>
 void bind_value(nb::class_<T>& of) {
   using State = decltype(state_of(std::declval<const T&>()));
-  of.def("__eq__",
-         [](const T& a, const nb::object& b) {
-           return nb::isinstance<T>(b) &&
-                  nb::cast(state_of(a)).equal(nb::cast(state_of(nb::cast<const T&>(b))));
-         })
+  of.def(
+        "__eq__",
+        [](const T& a, const nb::object& b) {
+          return nb::isinstance<T>(b) &&
+                 nb::cast(state_of(a)).equal(nb::cast(state_of(nb::cast<const T&>(b))));
+        },
+        nb::arg().none(), nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const T& a) { return nb::hash(nb::cast(state_of(a))); })
       .def("__getstate__", [](const T& a) { return state_of(a); })
       .def("__setstate__", [](T& self, const State& state) { new (&self) T(restored(state)); });

@@ -1,6 +1,8 @@
 // Arrays of Python as tensors of the library and back (see tensors.hpp).
 #include "tensors.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -86,8 +88,15 @@ nb::ndarray<nb::ro> array_of(nb::handle object, std::string_view name) {
     if (PyCapsule_CheckExact(object.ptr()))
       throw Error(std::string(name), "a DLPack capsule that nothing has taken yet", "another one",
                   "hand over the array itself, or export it again");
-    throw Error(std::string(name), "an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack)",
-                kind_of(object), "a tensor that requires a gradient needs .detach()");
+    if (nb::isinstance<nb::str>(object) || !nb::hasattr(object, "dtype"))
+      throw Error(std::string(name), "an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack)",
+                  kind_of(object), "make it one, with numpy.asarray(...)");
+    const nb::object written = nb::steal(PyObject_Str(nb::object(object.attr("dtype")).ptr()));
+    PyErr_Clear();
+    const std::string type = written.is_valid() ? nb::cast<std::string>(written) : "unknown type";
+    throw Error(std::string(name), "plain numbers in the memory of the CPU",
+                kind_of(object) + " of " + shown(type),
+                "convert the array first: .astype(\"float32\") in NumPy, .detach().cpu() in PyTorch");
   }
   if (array.device_type() != nb::device::cpu::value)
     throw Error(std::string(name), "an array in the memory of the CPU", "one on another device",

@@ -184,6 +184,9 @@ def test_ctrl_c_ends_a_long_computation(compute):
     (lambda q, k, v: (q.astype(int), k, v), "q: expected float64, float32, bfloat16 or float16, got int64"),
     (lambda q, k, v: (q.astype(complex), k, v), "q: expected float64, .* got complex128"),
     (lambda q, k, v: ([1, 2], k, v), "q: expected an array .* got list"),
+    (lambda q, k, v: (q, k, v.tolist()), "v: expected an array .* got list; make it one"),
+    (lambda q, k, v: (q, k, None), "v: expected an array .* got NoneType"),
+    (lambda q, k, v: (q, np.ma.array(k), v), "k: expected an array without a mask of its own"),
     (lambda q, k, v: (q[:, :, :0], k[:, :, :0], v[:, :, :0]), "seqlen"),
     (lambda q, k, v: (q[:, :3], k, v), "heads"),
 ])
@@ -202,6 +205,8 @@ def test_wrong_arrays_are_refused(change, sentence):
     ({"window": True}, "window: expected .left, right., got True"), ({"cu_seqlens": 53}, "cu_seqlens: expected the borders"),
     ({"softmax_scale": "x"}, "softmax_scale: expected a number, got 'x'"), ({"axes": 4}, "axes: expected letters"),
     ({"threads": 1.5}, "threads: expected a whole number, got 1.5"),
+    ({"threads": 2**40}, "threads: expected a whole number below 2..31"), ({"window": {1: 2, 3: 4}}, "window: expected .left, right."),
+    ({"window": 2**70}, "window: expected whole numbers below 2..63"),
     ({"return_lse": "x"}, "return_lse: expected True or False, got 'x'"),
 ])
 def test_wrong_options_are_refused(options, sentence):
@@ -276,6 +281,39 @@ def test_what_stands_for_a_number_is_one():
     assert ringcraft.Problem(8, 2, 4, mask=None, kv_heads=None) == PROBLEM
 
 
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda q: ringcraft.attention_backward(None, q, q, q, q, q), "dout: expected an array .* got NoneType"),
+    (lambda q: ringcraft.oracle(q, q, [1]), "v: expected an array .* got list"),
+    (lambda q: ringcraft.attend(q, q, q, [1], ranks=2), "dout: expected an array .* got list"),
+    (lambda q: ringcraft.scatter([1, 2, 3], 2), "x: expected an array .* got list"),
+    (lambda q: ringcraft.scatter(q, 2, axis=7), r"axis: expected that of the tokens in an array of shape .* got 7"),
+    (lambda q: ringcraft.gather(3), "shards: expected a list with one for each rank, got int"),
+    (lambda q: ringcraft.gather([[1], [2]]), "shards: expected an array .* got list"),
+])
+def test_what_is_no_array_is_refused(call, sentence):
+    with pytest.raises(ringcraft.Error, match=sentence):
+        call(inputs()[0])
+
+
+def test_every_order_in_memory_is_read():
+    q, k, v, _ = inputs(dtype="float32")
+    want = ringcraft.attention(q, k, v)
+    assert np.array_equal(ringcraft.attention(*(np.asfortranarray(x) for x in (q, k, v))), want)
+    assert np.array_equal(ringcraft.attention(*(memoryview(x) for x in (q, k, v))), want)
+    backwards = ringcraft.attention(*(x[:, :, ::-1] for x in (q, k, v)))
+    assert np.array_equal(backwards, ringcraft.attention(*(x[:, :, ::-1].copy() for x in (q, k, v))))
+
+
+def test_a_fork_computes_on():
+    big = inputs(seqlen=1500, heads=4, dtype="float32")[0]
+    ringcraft.attention(big, big, big)  # threads are at work before the fork
+    child = os.fork()
+    if child == 0:
+        ringcraft.attention(big, big, big)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
 def test_nan_goes_through_attention_and_is_refused_by_the_oracle():
     q, k, v, _ = inputs()
     q[0, 0, 3, 0] = np.nan
@@ -312,10 +350,13 @@ def test_the_form_of_a_run_is_short():
 def test_errors_are_one_class():
     assert issubclass(ringcraft.Error, ValueError)
     q, k, v, _ = inputs()
-    for array, kind in ((q.astype(">f8"), "ndarray"), (np.full(q.shape, "a"), "ndarray"), ("q", "str")):
-        with pytest.raises(ringcraft.Error, match=f"array: expected an array .* got {kind}"):
+    for array, kind in (("q", "str"), ([1.0], "list")):
+        with pytest.raises(ringcraft.Error, match=f"array: expected an array .* got {kind}; make it one"):
             _core.read_at(array)
-    with pytest.raises(ringcraft.Error, match="q: expected an array"):
+    for type_ in (">f8", "g", "O"):
+        with pytest.raises(ringcraft.Error, match="array: expected plain numbers .* got ndarray of .*; convert the array first"):
+            _core.read_at(q.astype(type_))
+    with pytest.raises(ringcraft.Error, match="q: expected plain numbers"):
         ringcraft.attention(q.astype(">f8"), k, v)
 
 

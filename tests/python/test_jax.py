@@ -33,6 +33,16 @@ def test_what_jax_traces_is_refused(traced):
         traced(lambda x: ringcraft.attention(x, x, x).sum())(q)
 
 
+def test_arrays_of_other_kinds_are_refused():
+    q = jax.numpy.ones((1, 2, 4, 4))
+    with pytest.raises(ringcraft.Error, match="v: expected an array of JAX, got list"):
+        ringcraft.jax.attention(q, q, [1])
+    with pytest.raises(ringcraft.Error, match="k: expected float64, as q, got float32"):
+        ringcraft.jax.attention(q, q.astype("float32"), q)
+    half = q.astype("bfloat16")
+    assert ringcraft.attention(*(jax.numpy.asarray(half).__array__() for _ in range(3))).dtype == half.dtype
+
+
 def test_every_call_after_the_first_is_compiled_already():
     import time
 

@@ -133,6 +133,7 @@ def test_the_parts_of_a_verdict_are_values():
             assert again == value and hash(again) == hash(value) and repr(again) == repr(value)
             assert copy.copy(value) == value == copy.deepcopy(value) and value != repr(value)
     problem = ringcraft.Problem(12, 2, 8, ranks=3, layout="striped", softmax_scale=0.1)
+    assert problem != None and problem.mask != None and not problem == 3  # noqa: E711
     assert problem != ringcraft.Problem(12, 2, 8, ranks=3, layout="zigzag", softmax_scale=0.1)
     assert problem != ringcraft.Problem(12, 2, 8, ranks=3, layout="striped")
     assert ringcraft.Case(problem, "hot", 2) != ringcraft.Case(problem, "hot", 3)

@@ -59,6 +59,16 @@ def test_what_has_no_gradient_is_not_asked_for_one():
     assert torch.equal(ringcraft.attention(q.detach(), k, v), ringcraft.torch.attention(q, k, v))
 
 
+def test_tensors_of_other_kinds_are_refused():
+    q = random(1, 2, 9, 4)
+    for call, said in ((lambda: ringcraft.torch.attention(q, q, q.tolist()), "v: expected a tensor of PyTorch, got list"),
+                       (lambda: ringcraft.torch.attention(q, q.half(), q), "k: expected torch.float64, as q, got torch.float16"),
+                       (lambda: ringcraft.attention(q, q.float().bfloat16(), q), "k: expected float64, as q, got bfloat16"),
+                       (lambda: ringcraft.attention(q.to("meta"), q, q), "q: expected plain numbers in the memory of the CPU")):
+        with pytest.raises(ringcraft.Error, match=said):
+            call()
+
+
 def test_a_negative_view_is_read_as_its_numbers():
     q = random(1, 2, 9, 4)
     negative = torch._neg_view(q)  # as z.conj().imag is one: its signs stand in a flag

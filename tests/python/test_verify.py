@@ -1,4 +1,5 @@
 """verify: right is right, and each mistake is named by its id."""
+import importlib.util
 import inspect
 import io
 import itertools
@@ -129,6 +130,7 @@ def test_the_signature_and_the_forms_are_for_people():
     ({"rank": 4}, "verify: expected the options cases, full, .* got rank; rename it"), ({"caller": 1}, "got caller"),
     ({"grouped": "no"}, "grouped: expected True or False, got 'no'"), ({"causal": 1.5}, "causal: expected True or False"),
     ({"simplify": "x"}, "simplify: expected True or False"), ({"axes": 4}, "axes: expected letters of bhsd, got 4"),
+    *([] if importlib.util.find_spec("torch") else [({"arrays": "torch"}, "arrays: expected an installed package, got 'torch'")]),
     ({"head_dims": 64}, "head_dims: expected a list, got 64"), ({"multiple": True}, "multiple: expected at least 1, got True"),
     ({"cases": [1]}, "cases: expected a list of ringcraft.Case, got 1 in it"), ({"cases": "all"}, "cases: expected a list"),
 ])

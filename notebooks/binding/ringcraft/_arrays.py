@@ -33,7 +33,11 @@ def namespace_of(array: Array) -> Any:
 
 def plain(array: Array) -> Array:
     """The array without its history, and with its signs in its numbers: DLPack exports neither from PyTorch."""
-    return array.detach().resolve_neg() if framework_of(array) == "torch" else array
+    if framework_of(array) == "torch":
+        return array.detach().resolve_neg()
+    if isinstance(array, np.ndarray) and array.dtype.name == "bfloat16":  # of the package ml_dtypes, unknown to DLPack
+        return array.astype(np.float32)
+    return array
 
 
 def like(array: np.ndarray, model: Array) -> Array:
@@ -60,6 +64,8 @@ def require_whole(**numbers: Any) -> None:
     for name, number in numbers.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, Integral)):
             raise _core.Error(f"{name}: expected a whole number, got {number!r}; leave it out for the usual one")
+        if number is not None and abs(operator.index(number)) >= 1 << 31:
+            raise _core.Error(f"{name}: expected a whole number below 2**31, got {number}; leave it out for the usual one")
 
 
 def require_truths(**values: Any) -> None:
@@ -74,6 +80,17 @@ def require_numbers(**numbers: Any) -> None:
     for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, Real):
             raise _core.Error(f"{name}: expected a number, got {number!r}; leave it out for the usual one")
+
+
+def require_arrays(**arrays: Array) -> None:
+    """Refuses what has no shape, and masks of NumPy, which attention would not see."""
+    for name, array in arrays.items():
+        if not hasattr(array, "shape"):
+            raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "
+                              f"got {type(array).__name__}; make it one, with numpy.asarray(...)")
+        if isinstance(array, np.ma.MaskedArray):
+            raise _core.Error(f"{name}: expected an array without a mask of its own, got one of numpy.ma; "
+                              f"causal, window and cu_seqlens say which keys a query sees, {name}.filled(0) has no mask")
 
 
 def require_no_history(**arrays: Array) -> None:
@@ -129,14 +146,19 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
 
     def whole(name: str, number: Any) -> int:
         try:
-            return operator.index(number)
+            count = operator.index(number)
         except TypeError:
             raise _core.Error(f"{name}: expected whole numbers, got {number!r}; positions count tokens") from None
+        if abs(count) >= 1 << 63:
+            raise _core.Error(f"{name}: expected whole numbers below 2**63, got {count}; None is no limit")
+        return count
 
     limits: Any = window
     if window is None or (isinstance(window, (int, np.integer)) and not isinstance(window, bool)):
         limits = (window, window)
-    if isinstance(limits, str) or not hasattr(limits, "__len__") or len(limits) != 2:
+    if isinstance(limits, np.ndarray):
+        limits = limits.tolist()
+    if isinstance(limits, str) or not isinstance(limits, Sequence) or len(limits) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
     left, right = (None if limit in (None, -1) else whole("window", limit) for limit in limits)
     if cu_seqlens is not None and (isinstance(cu_seqlens, str) or not hasattr(cu_seqlens, "__iter__")):
@@ -154,10 +176,8 @@ def problem_of(q: Array, k: Array, axes: str, mask: _core.Mask, softmax_scale: f
     _core.require_axes(axes)
     if softmax_scale is not None and (isinstance(softmax_scale, bool) or not isinstance(softmax_scale, Real)):
         raise _core.Error(f"softmax_scale: expected a number, got {softmax_scale!r}; None is 1 / sqrt(head_dim)")
+    require_arrays(q=q, k=k)
     for name, array in (("q", q), ("k", k)):
-        if not hasattr(array, "shape"):
-            raise _core.Error(f"{name}: expected an array (NumPy, PyTorch, JAX, or anything else that speaks DLPack), "
-                              f"got {type(array).__name__}; make it one, with numpy.asarray(...)")
         if len(array.shape) != len(axes):
             raise _core.Error(f"{name}: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
                               'say axes="bshd", for example, if they come in another order')

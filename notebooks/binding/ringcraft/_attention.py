@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import (Array, alike, like, mask_of, namespace_of, plain, problem_of, require_no_history,
-                               require_numbers, require_truths, require_whole)
+from ringcraft._arrays import (Array, alike, like, mask_of, namespace_of, plain, problem_of, require_arrays,
+                               require_no_history, require_numbers, require_truths, require_whole)
 
 Window = int | Sequence[int | None] | None
 
@@ -25,6 +26,7 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False, window: Win
     Returns out, shaped as q, or with return_lse (out, lse); lse [batch, heads, seqlen] is the natural logarithm of
     the softmax denominator. Arrays of the library that q belongs to; contiguous inputs are not copied.
     """
+    require_arrays(q=q, k=k, v=v)
     require_no_history(q=q, k=k, v=v)
     require_whole(threads=threads)
     require_truths(return_lse=return_lse)
@@ -41,6 +43,7 @@ def attention_backward(dout: Array, q: Array, k: Array, v: Array, out: Array, ls
 
     dout and out are shaped as q, lse [batch, heads, seqlen]; dq, dk, dv as q, k, v. The options are those of attention.
     """
+    require_arrays(dout=dout, q=q, k=k, v=v, out=out, lse=lse)
     require_no_history(dout=dout, q=q, k=k, v=v, out=out, lse=lse)
     require_whole(threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
@@ -96,6 +99,7 @@ def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: in
     method: see methods(); ulysses, gather_heads, node and schedule are its options. layout: see layouts(). The
     seconds_per_... give computing and messages a cost on the virtual clocks of Costs.clock. Inputs as in attention.
     """
+    require_arrays(q=q, k=k, v=v, **({} if dout is None else {"dout": dout}))
     require_no_history(q=q, k=k, v=v, dout=dout)
     require_truths(per_sequence=per_sequence, trace=trace)
     require_numbers(seconds_per_pair=seconds_per_pair, seconds_per_message=seconds_per_message,
@@ -121,6 +125,7 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
     arrays shaped alike, out, lse [batch, heads, seqlen] and, if there is a dout, dq, dk, dv. Correct code in float64 stays below 1e-12 of the
     scale. Plain loops over pairs, far slower than attention, with which they share no code.
     """
+    require_arrays(q=q, k=k, v=v, **({} if dout is None else {"dout": dout}))
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     return _core.oracle(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes)
 
@@ -131,16 +136,30 @@ def positions(seqlen: int, ranks: int, layout: str = "zigzag") -> list[np.ndarra
     return [np.asarray(problem.positions(rank), dtype=np.int64) for rank in range(ranks)]
 
 
+def _require_axis(axis: int, x: Array) -> None:
+    n = len(x.shape)
+    if isinstance(axis, bool) or not isinstance(axis, Integral) or not -n <= axis < n:
+        raise _core.Error(f"axis: expected that of the tokens in an array of shape {list(x.shape)}, got {axis!r}; "
+                          "it is 2 in [batch, heads, seqlen, head_dim]")
+
+
 def scatter(x: Array, ranks: int, layout: str = "zigzag", axis: int = 2) -> list[Array]:
     """The shards of an array whose axis `axis` counts tokens, one for each rank."""
+    require_arrays(x=x)
+    _require_axis(axis, x)
     index = (slice(None),) * (axis % len(x.shape))
     return [x[(*index, rows)] for rows in positions(int(x.shape[axis]), ranks, layout)]
 
 
 def gather(shards: Sequence[Array], layout: str = "zigzag", axis: int = 2) -> Array:
     """The array that scatter took apart."""
+    if not isinstance(shards, Sequence):
+        raise _core.Error(f"shards: expected a list with one for each rank, got {type(shards).__name__}; see scatter")
     if not shards:
         raise _core.Error("shards: expected at least one, got none; give one for each rank")
+    for shard in shards:
+        require_arrays(shards=shard)
+        _require_axis(axis, shard)
     axis %= len(shards[0].shape)
     rows = [int(shard.shape[axis]) for shard in shards]
     dealt = positions(sum(rows), len(shards), layout)

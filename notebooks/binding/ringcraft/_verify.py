@@ -1,6 +1,7 @@
 """verify: is this attention right, and if not, where first, and why?"""
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import sys
@@ -437,8 +438,11 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
         raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
     _core.require_axes(axes)
     for name, given in (("head_dims", head_dims), ("cases", cases)):
-        if given is not None and (isinstance(given, str) or not isinstance(given, Sequence)):
+        if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
             raise _core.Error(f"{name}: expected a list, got {given!r}; see help(ringcraft.verify)")
+    head_dims = None if head_dims is None else [*head_dims]
+    if arrays != "numpy" and importlib.util.find_spec(arrays) is None:
+        raise _core.Error(f"arrays: expected an installed package, got {arrays!r}, which is not; pip install {arrays}")
     for case in cases or ():
         if not isinstance(case, _core.Case):
             raise _core.Error(f"cases: expected a list of ringcraft.Case, got {case!r} in it; "

@@ -50,6 +50,12 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
               cu_seqlens: Sequence[int] | None = None, softmax_scale: float | None = None, axes: str = "bhsd",
               return_lse: bool = False) -> Any:
     """ringcraft.attention with gradients for q, k and v, under jit too. lse has none. Half types: in float32."""
+    for name, array in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(array, jax.Array):
+            raise _core.Error(f"{name}: expected an array of JAX, got {type(array).__name__}; "
+                              "ringcraft.attention takes other arrays")
+        if array.dtype != q.dtype:
+            raise _core.Error(f"{name}: expected {q.dtype}, as q, got {array.dtype}; give all arrays one type")
     compute = _attention(q.shape, k.shape, axes, causal, tuple(window) if isinstance(window, Sequence) else window,
                          None if cu_seqlens is None else tuple(cu_seqlens), softmax_scale)
     out, lse = compute(*(x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32) for x in (q, k, v)))

@@ -45,6 +45,12 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
               cu_seqlens: Sequence[int] | None = None, softmax_scale: float | None = None, axes: str = "bhsd",
               return_lse: bool = False, threads: int | None = None) -> Any:
     """ringcraft.attention with gradients for q, k and v. lse has none. Half types are computed in float32."""
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(tensor, torch.Tensor):
+            raise _core.Error(f"{name}: expected a tensor of PyTorch, got {type(tensor).__name__}; "
+                              "ringcraft.attention takes other arrays")
+        if tensor.dtype != q.dtype:
+            raise _core.Error(f"{name}: expected {q.dtype}, as q, got {tensor.dtype}; give all tensors one type")
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _Attention.apply(q, k, v, problem, axes, threads)
     return (out, lse) if return_lse else out
