@@ -1,4 +1,5 @@
 """JAX: gradients, jit, types."""
+import numpy
 import pytest
 
 jax = pytest.importorskip("jax")
@@ -72,3 +73,45 @@ def test_shards_and_types_of_gradients():
 
     found = ringcraft.verify(narrow, arrays="jax")
     assert found and "returned as bfloat16" in str(found)
+
+
+def inputs():
+    return jax.random.normal(jax.random.key(0), (3, 1, 2, 9, 4), dtype="float32")
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda q, k, v: ringcraft.jax.attention(q, k, v[..., :2]), r"v: expected \[1, 2, 9, 4\], got \[1, 2, 9, 2\]"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k[:, :, :5], v), r"k: expected \[1, 2, 9, 4\], got \[1, 2, 5, 4\]"),
+    (lambda q, k, v: ringcraft.jax.attention(q.astype(int), k, v), "q: expected float64, .* got int64"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k.astype("bfloat16"), v), "k: expected float32, as q, got bfloat16"),
+    (lambda q, k, v: ringcraft.jax.attention(q.tolist(), k, v), "q: expected an array of JAX, got list"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k, v, window={}), "window: expected"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k, v, cu_seqlens=5), "cu_seqlens: expected"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k, v, softmax_scale=[1]), "softmax_scale: expected"),
+    (lambda q, k, v: ringcraft.jax.attention(q, k, v, axes=["b"]), "axes: expected"),
+])
+@pytest.mark.parametrize("jit", [False, True])
+def test_wrong_arrays_are_refused_before_jax_calls_back(call, said, jit):
+    if jit and "list" in said:
+        return  # jit makes arrays of its arguments
+    with pytest.raises(ringcraft.Error, match=said):
+        (jax.jit(call) if jit else call)(*inputs())
+
+
+def test_options_may_be_arrays():
+    q, k, v = inputs()
+    for array in (jax.numpy.array, numpy.array):
+        got = ringcraft.jax.attention(q, k, v, window=array([3, 0]), cu_seqlens=array([0, 4, 9]))
+        assert (got == ringcraft.jax.attention(q, k, v, window=(3, 0), cu_seqlens=[0, 4, 9])).all()
+
+
+def test_vmap_and_its_gradients():
+    x = jax.random.normal(jax.random.key(1), (5, 3, 1, 2, 9, 4))
+
+    def loss(q, k, v):
+        return (ringcraft.jax.attention(q, k, v, causal=True) ** 2).sum()
+
+    mapped = jax.vmap(jax.grad(loss, argnums=(0, 1, 2)))(x[:, 0], x[:, 1], x[:, 2])
+    for i in range(5):
+        for got, want in zip(mapped, jax.grad(loss, argnums=(0, 1, 2))(*x[i])):
+            assert jax.numpy.allclose(got[i], want)
