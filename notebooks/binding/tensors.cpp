@@ -30,25 +30,23 @@ std::string kind_of(nb::handle object) { return nb::type_name(object.type()).c_s
 
 std::string described(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
-  const auto kind = [&]() -> std::string {
-    switch (static_cast<Code>(type.code)) {
-      case Code::Int:
-        return "int";
-      case Code::UInt:
-        return "uint";
-      case Code::Float:
-        return "float";
-      case Code::Bfloat:
-        return "bfloat";
-      case Code::Complex:
-        return "complex";
-      case Code::Bool:
-        return "bool";
-      default:
-        return "type ";
-    }
-  };
-  return static_cast<Code>(type.code) == Code::Bool ? "bool" : kind() + std::to_string(type.bits);
+  const std::string bits = std::to_string(type.bits);
+  switch (static_cast<Code>(type.code)) {
+    case Code::Int:
+      return "int" + bits;
+    case Code::UInt:
+      return "uint" + bits;
+    case Code::Float:
+      return "float" + bits;
+    case Code::Bfloat:
+      return "bfloat" + bits;
+    case Code::Complex:
+      return "complex" + bits;
+    case Code::Bool:
+      return "bool";
+    default:
+      return "another type of " + bits + " bits";
+  }
 }
 
 DType dtype_of_array(const nb::ndarray<nb::ro>& array, std::string_view name) {
@@ -101,6 +99,9 @@ nb::ndarray<nb::ro> array_of(nb::handle object, std::string_view name) {
   if (array.device_type() != nb::device::cpu::value)
     throw Error(std::string(name), "an array in the memory of the CPU", "one on another device",
                 "move it with .cpu()");
+  if (array.data() == nullptr && array.size() > 0)
+    throw Error(std::string(name), "an array with numbers", kind_of(object) + " that has none",
+                "call this outside of what traces or compiles it");
   return array;
 }
 
@@ -121,16 +122,13 @@ void copy_elements(const nb::ndarray<nb::ro>& array, const Extents& e,
 }  // namespace
 
 void require_axes(std::string_view axes) {
-  std::string left(kAxes);
-  for (const char axis : axes) {
-    const std::size_t at = left.find(axis);
-    if (at == std::string::npos || axes.find('s') == std::string_view::npos ||
-        axes.find('d') == std::string_view::npos)
-      throw Error("axes", "letters of bhsd, each at most once, s and d among them", shown(std::string(axes)),
-                  "bhsd is [batch, heads, seqlen, head_dim], bshd and shd are those of FlashAttention");
-    left.erase(at, 1);
-  }
-  if (axes.empty()) require_axes("?");
+  bool good = axes.find('s') != std::string_view::npos && axes.find('d') != std::string_view::npos;
+  for (const char axis : axes)
+    good = good && kAxes.find(axis) != std::string_view::npos && std::ranges::count(axes, axis) == 1;
+  if (!good)
+    throw Error("axes", "letters of bhsd, each at most once, s and d among them",
+                axes.empty() ? "none" : shown(std::string(axes)),
+                "bhsd is [batch, heads, seqlen, head_dim], bshd and shd are those of FlashAttention");
 }
 
 std::string row_axes(std::string_view axes) {

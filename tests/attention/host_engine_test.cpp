@@ -260,6 +260,8 @@ TEST_CASE("impossible numbers of threads are refused") {
   for (const int threads : {0, -2})
     check_refused([&] { HostEngine<float> engine(HostOptions{.threads = threads}); },
                   "threads: expected at least 1, got " + std::to_string(threads));
+  check_refused([] { HostEngine<float> engine(HostOptions{.threads = 4097}); },
+                "threads: expected at most 4096, got 4097");
   check_refused([] { make_host_engine(DType::kFloat64, {.kernel = Kernel::kReadable, .threads = 2}); },
                 "threads: expected 1 with the readable kernels, got 2");
 }

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,9 +15,9 @@ Array = Any  # np.ndarray, torch.Tensor, jax.Array, or anything else that speaks
 
 
 def framework_of(array: Array) -> str:
-    """The library that an array belongs to: "numpy", "torch", "jax" or another module's name."""
-    name = type(array).__module__.partition(".")[0]
-    return "jax" if name == "jaxlib" else name
+    """The library that an array belongs to, or its class derives from: "numpy", "torch", "jax" or another module's name."""
+    names = [base.__module__.partition(".")[0] for base in type(array).__mro__]
+    return next(("jax" if name == "jaxlib" else name for name in names if name in ("torch", "jax", "jaxlib")), names[0])
 
 
 def namespace_of(array: Array) -> Any:
@@ -161,7 +161,7 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     if isinstance(limits, str) or not isinstance(limits, Sequence) or len(limits) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
     left, right = (None if limit in (None, -1) else whole("window", limit) for limit in limits)
-    if cu_seqlens is not None and (isinstance(cu_seqlens, str) or not hasattr(cu_seqlens, "__iter__")):
+    if cu_seqlens is not None and (isinstance(cu_seqlens, (str, bytes, Set, Mapping)) or not hasattr(cu_seqlens, "__iter__")):
         raise _core.Error(f"cu_seqlens: expected the borders of packed sequences, got {cu_seqlens!r}; "
                           "[0, 3, 8] packs a sequence of 3 tokens and one of 5")
     borders = [] if cu_seqlens is None else [whole("cu_seqlens", border) for border in cu_seqlens]

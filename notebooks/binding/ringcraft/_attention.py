@@ -109,7 +109,7 @@ def attend(q: Array, k: Array, v: Array, dout: Array | None = None, *, ranks: in
                          per_sequence=per_sequence)
     choice = _core.Method(method, ulysses=ulysses, gather_heads=gather_heads, node=node, schedule=schedule)
     result = _core.attend(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes, choice,
-                          threads, trace, seconds_per_pair, seconds_per_message, seconds_per_byte)
+                          1 if threads is None else threads, trace, seconds_per_pair, seconds_per_message, seconds_per_byte)
     answer = {name: (like if name == "lse" else alike)(array, q) for name, array in result["answer"].items()}
     return Run(out=answer["out"], lse=answer["lse"], dq=answer.get("dq"), dk=answer.get("dk"), dv=answer.get("dv"),
                forward=Costs.of(result["forward"]),
@@ -161,6 +161,9 @@ def gather(shards: Sequence[Array], layout: str = "zigzag", axis: int = 2) -> Ar
         require_arrays(shards=shard)
         _require_axis(axis, shard)
     axis %= len(shards[0].shape)
+    if len({(*shard.shape[:axis], *shard.shape[axis + 1:]) for shard in shards}) > 1:
+        raise _core.Error("shards: expected the same shape, but for the tokens, got "
+                          f"{', '.join(str(list(shard.shape)) for shard in shards)}; axis={axis} counts tokens")
     rows = [int(shard.shape[axis]) for shard in shards]
     dealt = positions(sum(rows), len(shards), layout)
     if [len(own) for own in dealt] != rows:

@@ -9,11 +9,17 @@
 namespace ringcraft {
 namespace {
 
+constexpr int kMostThreads = 4096;
+
 template <class T>
 std::unique_ptr<BlockKernels<T>> kernels_of(const HostOptions& options) {
   options.tile.validate();
   if (options.threads < 1)
-    throw Error("threads", "at least 1", std::to_string(options.threads), "leave them out to get one");
+    throw Error("threads", "at least 1", std::to_string(options.threads),
+                "leave them out for the usual number");
+  if (options.threads > kMostThreads)
+    throw Error("threads", "at most " + std::to_string(kMostThreads), std::to_string(options.threads),
+                "as many as there are cores are enough");
   if (options.threads > 1 && options.kernel == Kernel::kReadable)
     throw Error("threads", "1 with the readable kernels", std::to_string(options.threads),
                 "take the fast kernels, or more ranks");
