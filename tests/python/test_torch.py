@@ -236,3 +236,50 @@ def test_the_times_are_those_of_attention():
     assert version == _sdpa.version()
     assert asked == [((1, 1, 12, 8), False, False, 1), ((1, 2, 12, 8), True, True, 2)]
     assert all(float(number) >= 0 for line in lines for number in line.split()) and len(lines) == 2
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda q, k, v: (q.int(), k.int(), v.int()), "q: expected float64, .* got torch.int32"),
+    (lambda q, k, v: (q.to(torch.complex64), k, v), "q: expected float64, .* got torch.complex64"),
+    (lambda q, k, v: (q.bfloat16(), k, v), "k: expected torch.bfloat16, as q, got torch.float64"),
+    (lambda q, k, v: (q, k.numpy(), v), "k: expected a tensor of PyTorch, got ndarray"),
+    (lambda q, k, v: (q.tolist(), k, v), "q: expected a tensor of PyTorch, got list"),
+    (lambda q, k, v: (q.to("meta"), k, v), "q: expected plain numbers .* got Tensor of torch.float64"),
+    (lambda q, k, v: (q.to_sparse(), k, v), "q: expected plain numbers .* convert the array first"),
+])
+def test_wrong_tensors_are_refused(change, said):
+    with pytest.raises(ringcraft.Error, match=said):
+        ringcraft.torch.attention(*change(*random(3, 1, 2, 9, 4)))
+
+
+def test_a_tensor_without_numbers_is_refused():
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode() as mode, pytest.raises(ringcraft.Error, match="q: expected an array"):
+        q = mode.from_tensor(random(1, 2, 9, 4))
+        ringcraft.attention(q, q, q)
+
+
+def test_classes_that_derive_from_tensor_are_tensors():
+    class Mine(torch.Tensor):
+        pass
+
+    q = random(1, 2, 9, 4)
+    assert torch.equal(ringcraft.attention(q.as_subclass(Mine), q, q), ringcraft.attention(q, q, q))
+    with pytest.raises(ringcraft.Error, match="q: expected a tensor that requires no gradient"):
+        ringcraft.attention(q.clone().requires_grad_().as_subclass(Mine), q, q)
+
+
+def test_second_derivatives_are_refused():
+    """They would be missing in a sum with others, and nobody would know."""
+    q = random(1, 2, 9, 4).requires_grad_()
+    with pytest.raises(ringcraft.Error, match="differentiated again, got create_graph=True"):
+        torch.autograd.grad(ringcraft.torch.attention(q, q, q).sum(), q, create_graph=True)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"layout": "zig"}, "layout: expected one of"), ({"axes": "bhs"}, "axes"), ({"window": (1, 2, 3)}, "window"),
+    ({"method": "rng"}, "method: expected one of")])
+def test_a_module_refuses_its_options_when_it_is_made(options, said):
+    with pytest.raises(ringcraft.Error, match=said):
+        ringcraft.torch.RingAttention(**options)

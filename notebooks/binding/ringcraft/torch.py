@@ -11,14 +11,35 @@ import torch
 import torch.distributed as dist
 
 from ringcraft import _core, _sdpa
-from ringcraft._arrays import mask_of, plain, problem_of
+from ringcraft._arrays import mask_of, plain, problem_of, require_whole
 from ringcraft._attention import Window
+
+
+def _require_tensors(**tensors: torch.Tensor) -> None:
+    """Refuses what attention is not defined for, and what would be converted though nobody asked for it."""
+    for name, x in tensors.items():
+        if not torch.is_tensor(x):
+            raise _core.Error(f"{name}: expected a tensor of PyTorch, got {type(x).__name__}; "
+                              "ringcraft.attention takes other arrays")
+        if x.dtype not in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+            raise _core.Error(f"{name}: expected float64, float32, bfloat16 or float16, got {x.dtype}; convert it first")
+        first, expected = next(iter(tensors.items()))
+        if x.dtype != expected.dtype:
+            raise _core.Error(f"{name}: expected {expected.dtype}, as {first}, got {x.dtype}; "
+                              "give all tensors one type")
 
 
 def _computing(x: torch.Tensor) -> torch.Tensor:
     """In the type that is computed in: half types in float32."""
     computed: torch.Tensor = plain(x if x.dtype in (torch.float32, torch.float64) else x.float())
     return computed
+
+
+def _require_no_second() -> None:
+    """Refuses a gradient that is to be differentiated again: its own would be missing, and nobody would know."""
+    if torch.is_grad_enabled():  # in a backward pass: with create_graph=True
+        raise _core.Error("attention: expected a gradient that is not differentiated again, got create_graph=True; for second "
+                          "derivatives take another attention, such as scaled_dot_product_attention with its math backend")
 
 
 class _Attention(torch.autograd.Function):
@@ -34,6 +55,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dout: torch.Tensor, _: torch.Tensor) -> tuple[Any, ...]:
+        _require_no_second()
         q, k, v, out, lse = ctx.saved_tensors
         problem, axes, threads = ctx.settings
         gradients = _core.backward(problem, _computing(q), _computing(k), _computing(v), out.detach(), lse, _computing(dout),
@@ -45,12 +67,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
               cu_seqlens: Sequence[int] | None = None, softmax_scale: float | None = None, axes: str = "bhsd",
               return_lse: bool = False, threads: int | None = None) -> Any:
     """ringcraft.attention with gradients for q, k and v. lse has none. Half types are computed in float32."""
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(tensor, torch.Tensor):
-            raise _core.Error(f"{name}: expected a tensor of PyTorch, got {type(tensor).__name__}; "
-                              "ringcraft.attention takes other arrays")
-        if tensor.dtype != q.dtype:
-            raise _core.Error(f"{name}: expected {q.dtype}, as q, got {tensor.dtype}; give all tensors one type")
+    _require_tensors(q=q, k=k, v=v)
+    require_whole(threads=threads)
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)
     out, lse = _Attention.apply(q, k, v, problem, axes, threads)
     return (out, lse) if return_lse else out
@@ -96,6 +114,7 @@ def compare_sdpa(*, heads: int = 4, tokens: int = 2048, head_dim: int = 64, caus
     Both take turns in every round, after one that warms up. threads: 1, and as many as this process may use. With one
     thread seconds are the processor's, with several those of the clock on the wall.
     """
+    require_whole(heads=heads, tokens=tokens, head_dim=head_dim, rounds=rounds)
     if rounds < 2 or min(heads, tokens, head_dim) < 1:
         raise _core.Error(f"compare_sdpa: expected at least 2 rounds, a head, a token and a head_dim, got {rounds}, "
                           f"{heads}, {tokens} and {head_dim}; leave them out for the usual ones")
@@ -152,6 +171,7 @@ class _Distributed(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dout: torch.Tensor, _: torch.Tensor) -> tuple[Any, ...]:
+        _require_no_second()
         _ = ctx.saved_tensors
         gradients = ctx.rank.backward(ctx.saved, _computing(dout), ctx.axes)
         return (*(torch.from_numpy(g).to(t) for g, t in zip(gradients, ctx.types, strict=True)), None, None, None, None)
@@ -169,6 +189,9 @@ class RingAttention(torch.nn.Module):
                  softmax_scale: float | None = None, axes: str = "bhsd", group: Any = None, threads: int = 1,
                  **options: Any) -> None:
         super().__init__()
+        _core.Problem(1, 1, 1, layout=layout)  # refuses what it does not know: here, and not in the midst of a job
+        _core.require_axes(axes)
+        mask_of(causal, window)
         self.layout, self.causal, self.window, self.softmax_scale, self.axes = layout, causal, window, softmax_scale, axes
         self.method = _core.Method(method, **options)
         self.group, self.threads = group, threads
@@ -177,6 +200,7 @@ class RingAttention(torch.nn.Module):
     def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, seqlen: int | None = None,
                 cu_seqlens: Sequence[int] | None = None) -> torch.Tensor:
         """out of this rank's rows. seqlen: of the whole sequence; without it the ranks add up their rows first."""
+        _require_tensors(q=q, k=k, v=v)
         if self._rank is None:
             messages = _Messages(self.group)
             self._rank = _core.Rank(dist.get_rank(self.group), dist.get_world_size(self.group), messages.start,
