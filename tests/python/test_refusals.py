@@ -64,3 +64,20 @@ def test_arrays_of_every_kind_of_memory():
 
 def test_threads_may_be_left_to_attend():
     assert np.array_equal(ringcraft.attend(Q, Q, Q, ranks=2, threads=None).out, ringcraft.attend(Q, Q, Q, ranks=2).out)
+
+
+def usual(q, k, v):
+    return ringcraft.attention(q, k, v)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"function": lambda q, k, v: [usual(q, k, v), None]}, "result: expected out, .out, lse. or a dict .* got a list as out"),
+    ({"function": lambda q, k, v: {"lse": [q]}}, "result: expected out, .* got a list as lse"),
+    ({"function": lambda q, k, v: usual(q, k, v).tolist()}, "result: expected out, .* got a list as out"),
+    ({"backward": lambda q, k, v, dout: (q, k)}, "backward: expected dq, dk, dv, or a dict of them, got 2 results"),
+    ({"backward": lambda q, k, v, dout: None}, "backward: expected dq, dk, dv, .* got NoneType"),
+    ({"backward": lambda q, k, v, dout: {"grad_q": q}}, "claim: expected the names out, lse, dq, dk and dv, got grad_q"),
+])
+def test_results_that_nobody_can_judge_are_refused(options, said):
+    with pytest.raises(ringcraft.Error, match=said):
+        ringcraft.verify(**{"function": usual, **options})

@@ -206,7 +206,7 @@ class Caller:
         if self.backward is not None:
             returned = self.backward(q, k, v, dout, **{name: value for name, value in settings.items()
                                                        if name in settings_of(self.backward)})
-            tensors.update(returned if isinstance(returned, Mapping) else dict(zip(GRADIENTS, returned, strict=True)))
+            tensors.update(_gradients(returned))
         return tensors
 
     def _forward(self, q: Array, k: Array, v: Array, settings: dict[str, Any]) -> dict[str, Any]:
@@ -298,9 +298,22 @@ class Caller:
 def _named(returned: Any) -> dict[str, Any]:
     if isinstance(returned, tuple):
         returned = dict(zip(("out", "lse"), returned, strict=False))
-    if not isinstance(returned, Mapping):
-        return {"out": returned}
-    return {name: tensor for name, tensor in returned.items() if tensor is not None}
+    tensors = returned if isinstance(returned, Mapping) else {"out": returned}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, list):
+            raise _core.Error(f"result: expected out, (out, lse) or a dict of tensors, got a list as {name}; "
+                              'return a tensor, or say results="shards" if these are those of ranks')
+    return {name: tensor for name, tensor in tensors.items() if tensor is not None}
+
+
+def _gradients(returned: Any) -> Mapping[str, Any]:
+    """What a backward function returned, by name."""
+    if isinstance(returned, Mapping):
+        return returned
+    if not isinstance(returned, (tuple, list)) or len(returned) != len(GRADIENTS):
+        got = f"{len(returned)} results" if isinstance(returned, (tuple, list)) else type(returned).__name__
+        raise _core.Error(f"backward: expected {', '.join(GRADIENTS)}, or a dict of them, got {got}; return all three")
+    return dict(zip(GRADIENTS, returned, strict=True))
 
 
 def by_name(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
