@@ -244,7 +244,7 @@ def test_the_times_are_those_of_attention():
     (lambda q, k, v: (q.bfloat16(), k, v), "k: expected torch.bfloat16, as q, got torch.float64"),
     (lambda q, k, v: (q, k.numpy(), v), "k: expected a tensor of PyTorch, got ndarray"),
     (lambda q, k, v: (q.tolist(), k, v), "q: expected a tensor of PyTorch, got list"),
-    (lambda q, k, v: (q.to("meta"), k, v), "q: expected plain numbers .* got Tensor of torch.float64"),
+    (lambda q, k, v: (q.to("meta"), k, v), "q: expected plain numbers .* got torch.Tensor of torch.float64"),
     (lambda q, k, v: (q.to_sparse(), k, v), "q: expected plain numbers .* convert the array first"),
 ])
 def test_wrong_tensors_are_refused(change, said):
