@@ -165,14 +165,21 @@ def test_the_lock_of_the_interpreter_is_released():
     lambda q: ringcraft.attention(q, q, q),
     lambda q: ringcraft.oracle(*(q[:, :, :8192],) * 3),
     lambda q: ringcraft.simulate(ranks=4096, tokens=1 << 20),
-], ids=["attention", "oracle", "simulate"])
+    lambda q: ringcraft.attend(q, q, q, ranks=4),
+    lambda q: ringcraft.verify(lambda q, k, v: q, cases=[ringcraft.Case(ringcraft.Problem(8192, 16, 64))]),
+], ids=["attention", "oracle", "simulate", "attend", "verify"])
 def test_ctrl_c_ends_a_long_computation(compute):
     q = inputs(seqlen=65536, heads=16, kv_heads=16, head_dim=64, dtype="float32")[0]
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threads = os.listdir("/proc/self/task")
+    alarm = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    alarm.start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         compute(q)
     assert time.monotonic() - begin < 15
+    alarm.join()
+    time.sleep(0.01)  # until the system has taken those that were joined off its list
+    assert os.listdir("/proc/self/task") == threads
 
 
 @pytest.mark.parametrize(("change", "sentence"), [
