@@ -156,7 +156,7 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     limits: Any = window
     if window is None or (isinstance(window, (int, np.integer)) and not isinstance(window, bool)):
         limits = (window, window)
-    if isinstance(limits, np.ndarray):
+    if hasattr(limits, "tolist"):  # an array
         limits = limits.tolist()
     if isinstance(limits, str) or not isinstance(limits, Sequence) or len(limits) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
