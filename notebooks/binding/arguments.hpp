@@ -37,9 +37,15 @@ struct Argument {
                                                        ? static_cast<std::int64_t>(kMost)
                                                        : std::numeric_limits<std::int64_t>::max()));
   }
-  double number() const;                   ///< a number, no bool
-  bool truth() const;                      ///< True or False
-  std::string text() const;                ///< a str
+  /// The same, or the usual one where it is missing.
+  template <class Integer>
+  Integer whole_or(Integer usual) const {
+    return missing() ? usual : whole<Integer>();
+  }
+  double number() const;     ///< a number, no bool
+  bool truth() const;        ///< True or False
+  std::string text() const;  ///< a str
+  std::string text_or(const char* usual) const { return missing() ? usual : text(); }
   std::vector<std::int64_t> list() const;  ///< whole numbers, one after the other
 
   /// An object of a bound class; `kind` is its name with an article: "a ringcraft.Mask".

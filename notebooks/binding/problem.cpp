@@ -140,17 +140,14 @@ void init_problem(Problem* self, const nb::args& args, const nb::kwargs& kwargs)
   const Arguments a("ringcraft.Problem", {"seqlen", "heads", "head_dim"}, 3,
                     {"kv_heads", "batch", "mask", "ranks", "layout", "per_sequence", "softmax_scale"}, args,
                     kwargs);
-  const auto count = [&](std::string_view name, Index usual) {
-    return a[name].missing() ? usual : a[name].whole<Index>();
-  };
-  const Index heads = count("heads", 0);
-  const Argument &mask = a["mask"], &layout = a["layout"], &scale = a["softmax_scale"], &ranks = a["ranks"];
-  new (self) Problem(
-      make({count("batch", 1), heads, count("kv_heads", heads), count("seqlen", 0), count("head_dim", 0)},
-           mask.missing() ? Mask{} : mask.object<Mask>("a ringcraft.Mask"),
-           ranks.missing() ? 1 : ranks.whole<int>(), layout.missing() ? "contiguous" : layout.text(),
-           !a["per_sequence"].missing() && a["per_sequence"].truth(),
-           scale.missing() ? std::nullopt : std::optional(scale.number())));
+  const auto heads = a["heads"].whole<Index>();
+  const Argument &mask = a["mask"], &scale = a["softmax_scale"];
+  new (self) Problem(make({a["batch"].whole_or<Index>(1), heads, a["kv_heads"].whole_or(heads),
+                           a["seqlen"].whole<Position>(), a["head_dim"].whole<Index>()},
+                          mask.missing() ? Mask{} : mask.object<Mask>("a ringcraft.Mask"),
+                          a["ranks"].whole_or(1), a["layout"].text_or("contiguous"),
+                          !a["per_sequence"].missing() && a["per_sequence"].truth(),
+                          scale.missing() ? std::nullopt : std::optional(scale.number())));
 }
 
 constexpr auto kCaseSignature =
@@ -159,8 +156,7 @@ constexpr auto kCaseSignature =
 void init_case(verify::Case* self, const nb::args& args, const nb::kwargs& kwargs) {
   const Arguments a("ringcraft.Case", {"problem", "data", "seed"}, 1, {}, args, kwargs);
   new (self) verify::Case(case_of(a["problem"].object<Problem>("a ringcraft.Problem"),
-                                  a["data"].missing() ? "normal" : a["data"].text(),
-                                  a["seed"].missing() ? 1 : a["seed"].whole<std::uint64_t>()));
+                                  a["data"].text_or("normal"), a["seed"].whole_or<std::uint64_t>(1)));
 }
 
 }  // namespace

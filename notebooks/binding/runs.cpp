@@ -181,12 +181,9 @@ void bind_runs(nb::module_& m) {
           [](MethodChoice* self, const nb::args& args, const nb::kwargs& kwargs) {
             const Arguments a("ringcraft.attend", {"method"}, 0,
                               {"ulysses", "gather_heads", "node", "schedule"}, args, kwargs);
-            const auto number = [&](std::string_view name) {
-              return a[name].missing() ? 0 : a[name].whole<int>();
-            };
-            new (self) MethodChoice(method_choice(a["method"].missing() ? "ring" : a["method"].text(),
-                                                  number("ulysses"), number("gather_heads"), number("node"),
-                                                  a["schedule"].missing() ? "" : a["schedule"].text()));
+            new (self) MethodChoice(method_choice(a["method"].text_or("ring"), a["ulysses"].whole_or(0),
+                                                  a["gather_heads"].whole_or(0), a["node"].whole_or(0),
+                                                  a["schedule"].text_or("")));
           },
           nb::sig("def __init__(self, method: str = 'ring', *, ulysses: int = 0, gather_heads: int = 0, "
                   "node: int = 0, "

@@ -66,17 +66,14 @@ void init_machine(Machine* self, const nb::args& args, const nb::kwargs& kwargs)
                      "between_latency", "between_bandwidth", "element_bytes", "accumulator_bytes"},
                     args, kwargs);
   const auto number = [&](std::string_view name) { return a.given(name).number(); };
-  const auto bytes = [&](std::string_view name, int usual) {
-    return a[name].missing() ? usual : a[name].whole<int>();
-  };
   Machine machine{.name = a["name"].text(),
                   .ranks_per_node = a.given("ranks_per_node").whole<int>(),
                   .peak_flops = number("peak_flops"),
                   .efficiency = number("efficiency"),
                   .inside = {number("inside_latency"), number("inside_bandwidth")},
                   .between = {number("between_latency"), number("between_bandwidth")},
-                  .element_bytes = bytes("element_bytes", 2),
-                  .accumulator_bytes = bytes("accumulator_bytes", 4)};
+                  .element_bytes = a["element_bytes"].whole_or(2),
+                  .accumulator_bytes = a["accumulator_bytes"].whole_or(4)};
   validate(machine, 1);
   new (self) Machine(std::move(machine));
 }

@@ -82,6 +82,13 @@ def require_numbers(**numbers: Any) -> None:
             raise _core.Error(f"{name}: expected a number, got {number!r}; leave it out for the usual one")
 
 
+def require_axes(axes: Any) -> None:
+    """Refuses what are no axes of arrays."""
+    if not isinstance(axes, str):
+        raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
+    _core.require_axes(axes)
+
+
 def require_arrays(**arrays: Array) -> None:
     """Refuses what has no shape, and masks of NumPy, which attention would not see."""
     for name, array in arrays.items():
@@ -170,13 +177,10 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
 
 def problem_of(q: Array, k: Array, axes: str, mask: _core.Mask, softmax_scale: float | None, *, ranks: int = 1,
                layout: str = "contiguous", per_sequence: bool = False, seqlen: int | None = None) -> _core.Problem:
-    """The problem of q and k with these axes. seqlen: of the whole sequence, where they are a rank's shards."""
-    if not isinstance(axes, str):
-        raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
-    _core.require_axes(axes)
+    """The problem of q and k, which are arrays, with these axes. seqlen: of the whole sequence, where they are a rank's shards."""
+    require_axes(axes)
     if softmax_scale is not None and (isinstance(softmax_scale, bool) or not isinstance(softmax_scale, Real)):
         raise _core.Error(f"softmax_scale: expected a number, got {softmax_scale!r}; None is 1 / sqrt(head_dim)")
-    require_arrays(q=q, k=k)
     for name, array in (("q", q), ("k", k)):
         if len(array.shape) != len(axes):
             raise _core.Error(f"{name}: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "

@@ -122,8 +122,8 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
     """What is right, in float64, and the scale of every element: the sum of the absolute values of its terms.
 
     q, dout [batch, heads, seqlen, head_dim]; k, v [batch, kv_heads, seqlen, head_dim], in the order of axes. Two dicts of
-    arrays shaped alike, out, lse [batch, heads, seqlen] and, if there is a dout, dq, dk, dv. Correct code in float64 stays below 1e-12 of the
-    scale. Plain loops over pairs, far slower than attention, with which they share no code.
+    arrays shaped alike, out, lse [batch, heads, seqlen] and, if there is a dout, dq, dk, dv. Correct code in float64 stays
+    below 1e-12 of the scale. Plain loops over pairs, far slower than attention, with which they share no code.
     """
     require_arrays(q=q, k=k, v=v, **({} if dout is None else {"dout": dout}))
     problem = problem_of(q, k, axes, mask_of(causal, window, cu_seqlens), softmax_scale)

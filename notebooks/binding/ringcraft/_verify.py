@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import Array, numbers, require_truths, transposed
+from ringcraft._arrays import Array, numbers, require_axes, require_truths, transposed
 from ringcraft._cases import Abilities, cases_for, code_of, require_callable, settings_for, settings_of, smaller
 from ringcraft._ending import kept_running
 
@@ -447,9 +447,7 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     require_callable(function, "verify", ("q", "k", "v"))
     if backward is not None:
         require_callable(backward, "backward", ("q", "k", "v", "dout"))
-    if not isinstance(axes, str):
-        raise _core.Error(f"axes: expected letters of bhsd, got {axes!r}; bhsd is [batch, heads, seqlen, head_dim]")
-    _core.require_axes(axes)
+    require_axes(axes)
     for name, given in (("head_dims", head_dims), ("cases", cases)):
         if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
             raise _core.Error(f"{name}: expected a list, got {given!r}; see help(ringcraft.verify)")

@@ -58,7 +58,8 @@ class _Gathering:
     """A plugin of the process that reports: it takes what the workers of pytest-xdist have found."""
 
     def pytest_testnodedown(self, node: Any) -> None:
-        for i, (name, verdicts) in enumerate(pickle.loads(getattr(node, "workeroutput", {}).get("ringcraft", pickle.dumps([])))):
+        found = getattr(node, "workeroutput", {}).get("ringcraft")  # none of a worker that crashed
+        for i, (name, verdicts) in enumerate(pickle.loads(found) if found else []):
             if i == len(_found):  # every worker collects the same tests in the same order
                 _found.append((name, []))
             _found[i][1].extend(verdicts)

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from ringcraft import _core, _sdpa
-from ringcraft._arrays import mask_of, plain, problem_of, require_whole
+from ringcraft._arrays import mask_of, plain, problem_of, require_axes, require_whole
 from ringcraft._attention import Window
 
 
@@ -190,7 +190,7 @@ class RingAttention(torch.nn.Module):
                  **options: Any) -> None:
         super().__init__()
         _core.Problem(1, 1, 1, layout=layout)  # refuses what it does not know: here, and not in the midst of a job
-        _core.require_axes(axes)
+        require_axes(axes)
         mask_of(causal, window)
         self.layout, self.causal, self.window, self.softmax_scale, self.axes = layout, causal, window, softmax_scale, axes
         self.method = _core.Method(method, **options)

@@ -75,6 +75,21 @@ bool serves(const fs::path& place) {
   }
 }
 
+GroupPlace found_place() {
+  const std::vector<fs::path> places =
+      group_places(text_in("/proc/self/mountinfo"), text_in("/proc/self/cgroup"));
+  if (places.empty()) return {{}, "this system has no control groups of version 2"};
+  for (const fs::path& place : places) {
+    if (!serves(place)) continue;
+    for (const fs::path& left : process::left_by_killed(place, process::own_names(kPrefix))) end_group(left);
+    return {place, ""};
+  }
+  return {{},
+          has_both(places.back() / "cgroup.controllers")
+              ? "you may make no control group here: start it by systemd-run --user --scope, or as root"
+              : "control groups of version 2 have no limits of memory and of processes here"};
+}
+
 }  // namespace
 
 ControlGroup::ControlGroup(const fs::path& place, const std::string& name, GroupLimits limits)
@@ -113,19 +128,9 @@ std::vector<fs::path> group_places(const std::string& mounts, const std::string&
   return places;
 }
 
-GroupPlace group_place() {
-  const std::vector<fs::path> places =
-      group_places(text_in("/proc/self/mountinfo"), text_in("/proc/self/cgroup"));
-  if (places.empty()) return {{}, "this system has no control groups of version 2"};
-  for (const fs::path& place : places) {
-    if (!serves(place)) continue;
-    for (const fs::path& left : process::left_by_killed(place, process::own_names(kPrefix))) end_group(left);
-    return {place, ""};
-  }
-  return {{},
-          has_both(places.back() / "cgroup.controllers")
-              ? "you may make no control group here: start it by systemd-run --user --scope, or as root"
-              : "control groups of version 2 have no limits of memory and of processes here"};
+const GroupPlace& group_place() {
+  static const GroupPlace place = found_place();
+  return place;
 }
 
 }  // namespace ringcraft::grade

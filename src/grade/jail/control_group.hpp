@@ -39,9 +39,9 @@ struct GroupPlace {
   std::filesystem::path folder;  ///< empty if there is none
   std::string reason;            ///< why there is none, and what gives one
 };
-/// Tries the places above, with a program in a group each; the groups that killed runs have left in the one
-/// that serves go.
-GroupPlace group_place();
+/// Tries the places of this process, with a program in a group each, the first time that it is asked; the
+/// groups that killed runs have left in the one that serves go.
+const GroupPlace& group_place();
 
 /// The folders where this process might make groups, the nearest first: a group that holds processes can hold
 /// no groups with limits, so these are the groups above its own, or the root. From the text of

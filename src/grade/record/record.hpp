@@ -62,11 +62,10 @@ struct Layer {
   std::string id;     ///< "namespaces"
   std::string claim;  ///< what it keeps out, in one sentence
   bool here = false;
-  std::string reason;  ///< why it is missing, and what gives it; empty if it is here
-  std::string fallback =
-      {};  ///< what holds where it is missing; empty: nothing, and grading must be told to go on
+  std::string reason;         ///< why it is missing, and what gives it; empty if it is here
+  std::string fallback = {};  ///< what holds where it is missing; empty: nothing does
 };
-/// Whether grading must be told to go on without it.
+/// Whether grading must be told to go on without it: it is missing, and nothing holds instead.
 inline bool is_wanted(const Layer& layer) { return !layer.here && layer.fallback.empty(); }
 
 /// A pair of files that have much in common.

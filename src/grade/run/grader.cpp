@@ -246,8 +246,9 @@ class Grader {
   }
 
   std::optional<ControlGroup> new_group() {
-    if (group_place_.empty()) return {};
-    return std::optional<ControlGroup>(std::in_place, group_place_, std::to_string(groups_++));
+    const fs::path& place = group_place().folder;
+    if (place.empty()) return {};
+    return std::optional<ControlGroup>(std::in_place, place, std::to_string(groups_++));
   }
 
   // A folder for a judge, as one that has never been there.
@@ -340,7 +341,6 @@ class Grader {
   const process::OwnFolder scratch_ = scratch_folder();
   Ledger ledger_;
   const std::vector<Layer> layers_;
-  const fs::path group_place_ = group_place().folder;
   std::atomic<int> groups_ = 0;  // made so far, so that each has a name of its own
   ClassFolder handed_in_;
   std::vector<Task> tasks_;

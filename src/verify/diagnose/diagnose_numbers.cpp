@@ -8,6 +8,7 @@
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+#include "verify/oracle/rounding.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -77,14 +78,13 @@ bool has_direction(const Errors& errors, Index elements) {
 // A type narrower than the claim's that represents every value of this tensor; empty if there is none.
 std::string rounded_to(const Buffer& tensor, DType claim) {
   const auto values = tensor.values<double>();
-  const auto all = [&](auto rounded) {
-    return std::ranges::all_of(values,
-                               [&](double x) { return !std::isfinite(x) || double{rounded(x)} == x; });
+  const auto all = [&](DType type) {
+    return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || rounded(x, type) == x; });
   };
   if (is_half(claim) || std::ranges::all_of(values, [](double x) { return x == 0; })) return "";
-  if (all([](double x) { return float_from_bfloat16(bfloat16_from(x)); })) return "bfloat16";
-  if (all([](double x) { return float_from_float16(float16_from(x)); })) return "float16";
-  if (claim == DType::kFloat64 && all([](double x) { return static_cast<float>(x); })) return "float32";
+  if (all(DType::kBFloat16)) return "bfloat16";
+  if (all(DType::kFloat16)) return "float16";
+  if (claim == DType::kFloat64 && all(DType::kFloat32)) return "float32";
   return "";
 }
 

@@ -188,8 +188,8 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
         --running;
       });
     work(failures[0]);
-    while (running > 0 &&
-           !progress.has_failed()) {  // this thread, which may be told to stop, waits with them
+    // This thread, which may be told to stop, waits with them.
+    while (running > 0 && !progress.has_failed()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       guarded(failures[0], [&] { progress.tell(); });
     }

@@ -51,6 +51,20 @@ double unit_roundoff(DType type) {
   return 0;
 }
 
+double rounded(double x, DType type) {
+  switch (type) {
+    case DType::kBFloat16:
+      return float_from_bfloat16(bfloat16_from(x));
+    case DType::kFloat16:
+      return float_from_float16(float16_from(x));
+    case DType::kFloat32:
+      return static_cast<float>(x);
+    case DType::kFloat64:
+      break;
+  }
+  return x;
+}
+
 Rounding rounding_of(DType type, bool wide_inputs, DType lse) {
   if (type == DType::kFloat64)
     throw Error("rounding", "float32, bfloat16 or float16", "float64", "use compare_exact for float64");

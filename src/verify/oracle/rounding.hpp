@@ -34,6 +34,9 @@ struct Rounding {
 /// The unit roundoff of a type: 2^-8 (bfloat16), 2^-11 (float16), 2^-24, 2^-53.
 double unit_roundoff(DType type);
 
+/// The number of this type that is nearest to x.
+double rounded(double x, DType type);
+
 /// Code in a number type as usually written: a half type may round at every step, float32 computes in
 /// float32. `wide_inputs` says that the inputs have more digits than the type, so that the code may have
 /// rounded them first. `lse` is the type that lse is stored in. Throws Error for float64.

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+#include "verify/oracle/rounding.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -52,9 +53,9 @@ double TwistedRing::weight_shift(const Twist& twist, const Query& query, int blo
     case WeightTwist::kBase2Lse:
       return lse / std::numbers::ln2;
     case WeightTwist::kLseInBFloat16:
-      return double{float_from_bfloat16(bfloat16_from(lse))};
+      return rounded(lse, DType::kBFloat16);
     case WeightTwist::kLseInFloat16:
-      return double{float_from_float16(float16_from(lse))};
+      return rounded(lse, DType::kFloat16);
     case WeightTwist::kBeforeLast:
       return known(early(query, arrangement_.count() - 1).lse);
     case WeightTwist::kBeforeLastSeen:

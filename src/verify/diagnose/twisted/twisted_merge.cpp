@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ringcraft/core/buffer.hpp"
+#include "verify/oracle/rounding.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -140,17 +140,14 @@ Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
-double narrowed(bool to_float16, double x) {
-  return to_float16 ? double{float_from_float16(float16_from(x))}
-                    : double{float_from_bfloat16(bfloat16_from(x))};
-}
-
 // Merges two normalised results at a time, stored in a 16-bit type between the steps.
-Merged rounded(MergeTwist merge, const Partials& partials) {
+Merged rounded_between(MergeTwist merge, const Partials& partials) {
   using M = MergeTwist;
   const bool is_float16 = merge == M::kLseInFloat16 || merge == M::kNewInFloat16 ||
                           merge == M::kOutInFloat16 || merge == M::kBothInFloat16;
-  const auto narrow = [=](double x) { return narrowed(is_float16, x); };
+  const auto narrow = [type = is_float16 ? DType::kFloat16 : DType::kBFloat16](double x) {
+    return rounded(x, type);
+  };
   const bool out = merge >= M::kOutInBFloat16,
              first = merge == M::kNewInBFloat16 || merge == M::kNewInFloat16;
   const bool lse = merge != M::kOutInBFloat16 && merge != M::kOutInFloat16;
@@ -174,10 +171,11 @@ Merged rounded(MergeTwist merge, const Partials& partials) {
 Merged rounded_once(MergeTwist merge, const Partials& partials) {
   using M = MergeTwist;
   const bool is_float16 = merge == M::kOutOnceInFloat16 || merge == M::kBothOnceInFloat16;
+  const DType type = is_float16 ? DType::kFloat16 : DType::kBFloat16;
   Merged result = running(M::kRight, partials);
-  for (double& x : result.out) x = narrowed(is_float16, x);
+  for (double& x : result.out) x = rounded(x, type);
   if (merge == M::kBothOnceInBFloat16 || merge == M::kBothOnceInFloat16)
-    result.lse = narrowed(is_float16, result.lse);
+    result.lse = rounded(result.lse, type);
   return result;
 }
 
@@ -274,7 +272,7 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
     case MergeTwist::kOutInFloat16:
     case MergeTwist::kBothInBFloat16:
     case MergeTwist::kBothInFloat16:
-      return rounded(merge, partials);
+      return rounded_between(merge, partials);
     case MergeTwist::kOutOnceInBFloat16:
     case MergeTwist::kOutOnceInFloat16:
     case MergeTwist::kBothOnceInBFloat16:

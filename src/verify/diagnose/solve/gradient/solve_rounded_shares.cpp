@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ringcraft/core/buffer.hpp"
 #include "verify/diagnose/solve/gradient/share_parts.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
+#include "verify/oracle/rounding.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -19,20 +19,6 @@ struct Narrow {
 };
 constexpr Narrow kNarrow[] = {
     {DType::kBFloat16, "bfloat16"}, {DType::kFloat16, "float16"}, {DType::kFloat32, "float32"}};
-
-double rounded(double x, DType type) {
-  switch (type) {
-    case DType::kBFloat16:
-      return float_from_bfloat16(bfloat16_from(x));
-    case DType::kFloat16:
-      return float_from_float16(float16_from(x));
-    case DType::kFloat32:
-      return static_cast<float>(x);
-    case DType::kFloat64:
-      break;
-  }
-  return x;
-}
 
 // The value that is rounded, and the order of the steps.
 struct Rounds {
