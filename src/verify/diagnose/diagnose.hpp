@@ -48,7 +48,7 @@ Diagnosis diagnose(const AttentionExhibit& exhibit);
 
 /// Those of these ids of causes that a right claim refutes in this case: every known mistake with the id
 /// gives plainly other numbers than attention there. `precision`: of the claim. An id of no known mistake is
-/// never among them.
+/// never among them, nor is that of one with a number of its own in each program.
 std::vector<std::string> shown_mistakes(const Problem& problem, const Inputs& inputs,
                                         const std::vector<std::string>& ids, DType precision);
 

@@ -19,11 +19,16 @@ struct Found {
   std::vector<Match> matches;
   std::shared_ptr<const TwistedRing> ring;
   std::vector<Suspect> made;              ///< combinations of mistakes; matches may point into it
+  std::vector<Suspect> low_masks = {};    ///< likewise: with numbers that were solved for
   std::optional<Problem> elsewhere = {};  ///< the ring, if it is another than that of the claim
 };
 
 /// Whether a tensor of this group is wrong.
 bool any_wrong(const Comparison& comparison, TensorGroup group);
+
+/// Masks by a finite number instead of minus infinity, with the number that the rows of out and lse give, or
+/// the limits that they set; empty if no row has hidden keys that count.
+std::vector<Suspect> low_mask_suspects(const Evidence& evidence);
 
 /// Tries every mistake in one arrangement.
 Found search(const Evidence& evidence, TensorGroup group, const Answer& saved,

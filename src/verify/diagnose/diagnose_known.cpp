@@ -111,8 +111,14 @@ bool follows(const Evidence& e, const Found& forward) {
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
   const Suspect right_formulas{};  // for a wrong out and lse
   if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
-  return !forward.matches.empty() &&
-         match(e, ring, *forward.matches[0].suspect, TensorGroup::kBackward, sample).fit == Fit::kAll;
+  if (forward.matches.empty()) return false;
+  Suspect repeated{.cause = {}, .twist = forward.matches[0].suspect->twist};
+  for (const Done through : {Done::kNo, Done::kYes}) {  // as autograd has it, and as code that masks no dS
+    repeated.twist.through = through;
+    if (match(e, ring, repeated, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;
+    if (repeated.twist.masked == MaskedTwist::kRight) break;
+  }
+  return false;
 }
 
 bool explains_all(const Found& found) {

@@ -43,7 +43,8 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   std::vector<Match> matches;
   for (const bool slow : {false, true}) {
     for (const Suspect& suspect : suspects) {
-      if (TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) || !ring.can_be(suspect.twist))
+      if (suspect.example || TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
+          !ring.can_be(suspect.twist))
         continue;
       if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;
       if (match(e, ring, suspect, group, look).fit == Fit::kNone) continue;
@@ -92,6 +93,14 @@ bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
   return true;
 }
 
+// Adds masks by a finite number, which is solved for.
+void add_low_masks(const Evidence& e, Found& found) {
+  found.low_masks = low_mask_suspects(e);
+  const std::vector<Match> more = matches_in(e, *found.ring, found.low_masks, TensorGroup::kForward);
+  found.matches.insert(found.matches.end(), more.begin(), more.end());
+  sort_by_fit(found.matches);
+}
+
 // Removes mistakes of backward that leave the gradients of the wrong forward pass unchanged: such gradients
 // are no evidence for them.
 void leave_out_what_follows(const Evidence& e, const Twist& forward, Found& found) {
@@ -121,6 +130,7 @@ Found search(const Evidence& e, TensorGroup group, const Answer& saved, const Ar
   Found found{
       {}, std::make_shared<const TwistedRing>(e.problem, e.inputs, saved, arrangement, e.exponents()), {}};
   found.matches = matches_in(e, *found.ring, suspects_of(group), group);
+  if (group == TensorGroup::kForward) add_low_masks(e, found);
   if (group == TensorGroup::kBackward) leave_out_what_follows(e, {}, found);
   const bool clear = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
   const bool every_row = clear && found.matches[0].hits == found.matches[0].rows &&

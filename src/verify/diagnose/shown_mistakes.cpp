@@ -95,6 +95,7 @@ std::vector<std::string> shown_mistakes(const Problem& problem, const Inputs& in
     auto of_forward = forward_suspects() | std::views::filter(has_id);
     auto of_backward = backward_suspects() | std::views::filter(has_id);
     if (of_forward.empty() && of_backward.empty()) continue;
+    if (std::ranges::any_of(of_forward, &Suspect::example)) continue;  // another number may not show here
     if (std::ranges::all_of(of_forward, [&](const Suspect& one) { return showing.forward(one.twist); }) &&
         std::ranges::all_of(of_backward, [&](const Suspect& one) { return showing.backward(one.twist); }))
       shown.push_back(id);

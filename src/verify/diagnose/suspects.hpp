@@ -16,6 +16,7 @@ struct Suspect {
   Cause cause;                    ///< for the reader
   Twist twist;                    ///< for a TwistedRing
   std::vector<Cause> apart = {};  ///< of two mistakes at once: one cause for each
+  bool example = false;           ///< the twist has one of many numbers: others are solved for in each claim
 };
 /// Two mistakes at once, computed by `twist`.
 Suspect pair_of(const Suspect& a, const Suspect& b, const Twist& twist);

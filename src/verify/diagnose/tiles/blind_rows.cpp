@@ -79,6 +79,14 @@ std::optional<double> lse_of_blind(const Evidence& e) {
   return same && number && *number != -HUGE_VAL ? number : std::nullopt;
 }
 
+// The score of every hidden key, in words, if lse of all rows without a key tells it.
+std::string told_by_lse(const Evidence& e) {
+  const auto lse = e.has("lse") ? lse_of_blind(e) : std::nullopt;
+  if (!lse || !std::isfinite(*lse) || !e.is_wrong("lse")) return "";
+  return " (by lse, about " + short_number(*lse - std::log(static_cast<double>(e.problem.keys.size()))) +
+         " after the softmax scale)";
+}
+
 std::optional<Cause> forward_cause(const Evidence& e) {
   bool any = false;
   const bool only_blind = all_rows(e, [&](const RowPlace& r) {
@@ -103,12 +111,10 @@ std::optional<Cause> forward_cause(const Evidence& e) {
         kBlindQuestion};
   }
   if (e.is_wrong("out") && out_is(e, 1e-9, [&](const RowPlace& r) { return mean_of_values(e, r, false); }))
-    return Cause{
-        "blind-mean",
-        start +
-            "returns the mean of all values: its scores are all the same large negative number instead "
-            "of minus infinity, so every key weighs alike",
-        "What does softmax make of a row whose scores are all -1e9?"};
+    return Cause{"blind-mean",
+                 start + "returns the mean of all values: its scores are all the same large negative number" +
+                     told_by_lse(e) + " instead of minus infinity, so every key weighs alike",
+                 "What does softmax make of a row whose scores are all -1e9?"};
   if (e.is_wrong("out") && out_is(e, 1e-4, [&](const RowPlace& r) { return mean_of_values(e, r, true); }))
     return Cause{"blind-unmasked", start + "attends to all keys, as if there were no mask",
                  "What is left of a mask that adds the same number to all scores of a row?"};

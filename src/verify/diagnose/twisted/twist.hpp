@@ -62,8 +62,8 @@ enum class MaskedTwist : std::uint8_t {
   kScoreZero,      ///< it is 0 and counts
   kZeroWhereSeen,  ///< the same, in blocks of which the row sees a key
   kAfterSoftmax,   ///< its weight is removed after the weights were normalised
-  kSetLow,         ///< it is kLow
-  kLowered,        ///< kLow is added to it
+  kSetLow,         ///< it is Twist::low
+  kLowered,        ///< Twist::low is added to it
 };
 
 /// The positions that the mask compares.
@@ -175,20 +175,21 @@ enum class MergeTwist : std::uint8_t {
 /// The lse that is returned.
 enum class LseTwist : std::uint8_t {
   kRight,
-  kBase2,        ///< to the base 2
-  kMaximum,      ///< the largest score
-  kSum,          ///< l
-  kLogSum,       ///< log l: the maximum is lost
-  kExp,          ///< exp(lse): the logarithm is missing
-  kZero,         ///< never written
-  kOwnBlock,     ///< of the own block
-  kLastBlock,    ///< of the last block with a visible key
-  kLastMaximum,  ///< that block's maximum and the sum of all
-  kAdded,        ///< the sum of the blocks' lse
-  kNegative,     ///< with the wrong sign
-  kOfWeights,    ///< of the weights instead of the scores
-  kLog2OfSum,    ///< the maximum and log2 l
-  kBareMaximum,  ///< the maximum in it is that of q . k
+  kBase2,          ///< to the base 2
+  kMaximum,        ///< the largest score
+  kSum,            ///< l
+  kLogSum,         ///< log l: the maximum is lost
+  kExp,            ///< exp(lse): the logarithm is missing
+  kZero,           ///< never written
+  kOwnBlock,       ///< of the own block
+  kLastBlock,      ///< of the last block with a visible key
+  kLastMaximum,    ///< that block's maximum and the sum of all
+  kAdded,          ///< the sum of the blocks' lse
+  kNegative,       ///< with the wrong sign
+  kOfWeights,      ///< of the weights instead of the scores
+  kLog2OfSum,      ///< the maximum and log2 l
+  kBareMaximum,    ///< the maximum in it is that of q . k
+  kPlusLogBlocks,  ///< log of the number of blocks is added
 };
 
 /// The row that each row of the claim holds.
@@ -275,6 +276,7 @@ struct Twist {
   ScaleTwist scale{};         ///< forward, and backward where it repeats forward
   MaskTwist mask{};           ///< which keys are visible
   MaskedTwist masked{};       ///< how the others count
+  double low = kLow;          ///< of masked: the number that stands for minus infinity
   PositionTwist positions{};  ///< the positions that the mask compares
   LabelTwist label{};         ///< the block for which the mask takes the one in hand
   NodeLabel nodes{};          ///< the same, of a double ring
@@ -299,6 +301,7 @@ struct Twist {
   DqTwist dq{};                ///< what dq keeps
   JourneyTwist journey{};      ///< where dk and dv go
   GroupTwist group{};          ///< how heads contribute to dk and dv
+  Done through = Done::kNo;    ///< dS of masked pairs counts, though their scores are constant
   Done stale = Done::kNo;      ///< backward reads the own k and v at every step
   Done negated = Done::kNo;    ///< dS has the wrong sign
   Done swapped = Done::kNo;    ///< dk and dv are exchanged

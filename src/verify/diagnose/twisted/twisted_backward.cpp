@@ -12,6 +12,12 @@ namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
+// Whether keys that a mask hides keep weights, which autograd follows.
+bool keeps_masked(const Twist& twist) {
+  return twist.masked == MaskedTwist::kScoreZero || twist.masked == MaskedTwist::kSetLow ||
+         twist.masked == MaskedTwist::kLowered;
+}
+
 }  // namespace
 
 bool TwistedRing::slow(const Twist& twist) {
@@ -131,17 +137,19 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
   return right;
 }
 
-// P and dS of one visible pair. `block` is the one that the mask assigned to the key.
+// P and dS of one pair; of a hidden one, if it keeps a weight. `block` is the one that the mask assigned to
+// the key.
 TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query, int block, Index key,
-                                          double dout_v) const {
+                                          double dout_v, bool seen) const {
   const double factor = twist.weights == WeightTwist::kUnscaled ? 1 : scale(twist);
   const double score =
       factor * dot(row_of(in_.q, query.batch, query.head, query.row),
                    row_of(in_.k, kv_batch(twist, query.batch), kv_head(twist, query.head), key));
   const double shift = weight_shift(twist, query, block);
   PairTerms result;
-  result.p = shift == kNothing ? 0 : range_.exp(score - shift);
-  result.ds = result.p * (dout_v - delta(twist, query, block));
+  result.p = shift == kNothing ? 0 : range_.exp((seen ? score : masked_score(twist, score)) - shift);
+  const bool constant = !seen && twist.masked != MaskedTwist::kLowered && twist.through == Done::kNo;
+  result.ds = constant ? 0 : result.p * (dout_v - delta(twist, query, block));
   if (twist.negated == Done::kYes) result.ds = -result.ds;
   return result;
 }
@@ -163,9 +171,11 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
       const Index key = key_row(twist, data, b),
                   value = value_row(twist, twist.stale == Done::kYes ? data : here.values, b);
       if (key < 0 || value < 0) break;
-      if (!sees(twist, mask, at, here.label, b)) continue;
-      any = true;
-      const PairTerms pair = terms(twist, at, here.label, key, dot(dout, row_of(in_.v, batch, head, value)));
+      const bool seen = sees(twist, mask, at, here.label, b);
+      if (!seen && !keeps_masked(twist)) continue;
+      any = any || seen;
+      const PairTerms pair =
+          terms(twist, at, here.label, key, dot(dout, row_of(in_.v, batch, head, value)), seen);
       add(part, pair.ds, row_of(in_.k, batch, head, key));
     }
     if (twist.dq == DqTwist::kLastStep || (twist.dq == DqTwist::kLastSeen && any))
@@ -240,9 +250,10 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
     const std::span<const double> value = row_of(in_.v, row.batch, row.head, value_row(twist, data, b));
     for (const Index a : arrangement_.shards[static_cast<std::size_t>(rank)]) {
       const Query at = query(row.batch, head, a);
-      if (!sees(twist, mask, at, here.label, b)) continue;
+      const bool seen = sees(twist, mask, at, here.label, b);
+      if (!seen && !keeps_masked(twist)) continue;
       const std::span<const double> dout = row_of(in_.dout, at.batch, at.head, dout_row(twist, at));
-      const PairTerms pair = terms(twist, at, here.label, key, dot(dout, value));
+      const PairTerms pair = terms(twist, at, here.label, key, dot(dout, value), seen);
       add(to.dk, share * pair.ds, row_of(in_.q, at.batch, at.head, at.row));
       add(to.dv, share * pair.p, dout);
     }

@@ -53,20 +53,6 @@ struct Vote {
   std::span<const double> value;  // empty: none
 };
 
-// The score with which a masked key counts.
-double masked_score(MaskedTwist twist, double score) {
-  switch (twist) {
-    case MaskedTwist::kAfterSoftmax:
-      return score;
-    case MaskedTwist::kSetLow:
-      return kLow;
-    case MaskedTwist::kLowered:
-      return score + kLow;
-    default:
-      return 0;
-  }
-}
-
 BlockPartial partial_of(const std::vector<Vote>& votes, Index width) {
   BlockPartial result;
   result.out.assign(static_cast<std::size_t>(width), 0.0);
@@ -81,6 +67,19 @@ BlockPartial partial_of(const std::vector<Vote>& votes, Index width) {
 }
 
 }  // namespace
+
+double masked_score(const Twist& twist, double score) {
+  switch (twist.masked) {
+    case MaskedTwist::kAfterSoftmax:
+      return score;
+    case MaskedTwist::kSetLow:
+      return twist.low;
+    case MaskedTwist::kLowered:
+      return score + twist.low;
+    default:
+      return 0;
+  }
+}
 
 BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Query& query, const View& view,
                                   bool last) const {
@@ -103,7 +102,7 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
     if (!seen && twist.masked == MaskedTwist::kRight) continue;
     any_seen = any_seen || seen;
     const double score = factor * dot(q, row_of(k, batch, head, key));
-    votes.push_back({seen ? score : masked_score(twist.masked, score),
+    votes.push_back({seen ? score : masked_score(twist, score),
                      seen || twist.masked != MaskedTwist::kAfterSoftmax ? row_of(v, batch, head, value)
                                                                         : std::span<const double>{}});
   }

@@ -307,6 +307,8 @@ double lse_of(LseTwist twist, const Partials& partials, double lse, int own) {
       return last->max + lse - largest;
     case LseTwist::kAdded:
       return sum_of_lse;
+    case LseTwist::kPlusLogBlocks:
+      return lse + std::log(static_cast<double>(partials.size()));
     default:
       return twisted_lse(twist, lse, largest);
   }

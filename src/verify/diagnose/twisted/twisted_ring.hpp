@@ -99,7 +99,8 @@ class TwistedRing {
   int steps_before_last(const Query& query) const;
   int block_at(const Query& query, int step) const;
   double delta(const Twist& twist, const Query& query, int block) const;
-  PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v) const;
+  PairTerms terms(const Twist& twist, const Query& query, int block, Index key, double dout_v,
+                  bool seen = true) const;
   Index dout_row(const Twist& twist, const Query& query) const;
   std::vector<std::pair<int, int>> journey(const Twist& twist, int owner) const;
   void add_part(const Twist& twist, const Mask& mask, const RowPlace& row, int block, int rank,

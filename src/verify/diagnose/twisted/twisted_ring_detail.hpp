@@ -21,6 +21,9 @@ struct TwistedRing::Query {
   Index local;  // its row there
 };
 
+/// The score with which a masked key counts.
+double masked_score(const Twist& twist, double score);
+
 /// a . b, summed in any order.
 double dot(std::span<const double> a, std::span<const double> b);
 
