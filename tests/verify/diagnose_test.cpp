@@ -297,6 +297,48 @@ TEST_CASE("a claim without a single number accuses no particular mistake") {
   CHECK(found.forward[0].id == "NaN");
 }
 
+TEST_CASE("striped triangles that are a row off in the blocks of earlier or later ranks are told") {
+  struct Shift {
+    Position own, earlier, later;
+    std::string_view words;
+  };
+  for (const Shift& shift :
+       {Shift{0, -1, 0, "an earlier rank's where j <= i - 1, of a later rank's where j <= i:"},
+        {0, 0, -2, "a later rank's where j <= i - 2:"},
+        {0, 1, -1, "an earlier rank's where j <= i + 1, of a later rank's where j <= i - 1:"},
+        {1, 1, 0, "its own block where j <= i + 1, of an earlier rank's where j <= i + 1,"}})
+    for (const Position length : {32, 43}) {
+      const Scene scene(make_problem({1, 4, 2, length, 8}, causal_mask(), Layout::kStriped, 4));
+      const Answer claim = dense_over(
+          scene.c.problem, scene.inputs,
+          [&](Position q, Position k) {
+            const Position rank = q % 4, source = k % 4;
+            return k / 4 <= q / 4 + (source == rank  ? shift.own
+                                     : source < rank ? shift.earlier
+                                                     : shift.later);
+          },
+          scene.c.problem.softmax_scale);
+      const Diagnosis diagnosis = scene.of(claim);
+      INFO(all_words(diagnosis));
+      REQUIRE(first_id(diagnosis.forward) == "mask-positions");
+      CHECK(diagnosis.forward[0].sentence.find(shift.words) != std::string::npos);
+    }
+}
+
+TEST_CASE("blocks, keys and values that are a step late are told of any scores") {
+  for (const Data data : {Data::kNormal, Data::kHot, Data::kGap, Data::kHuge})
+    for (const auto& [walk, id] : {std::pair{WalkTwist::kStepLate, "solved-holds"},
+                                   {WalkTwist::kValuesLate, "solved-values-of"},
+                                   {WalkTwist::kKeysLate, "solved-keys-of"}}) {
+      const Scene scene(
+          make_case(make_problem({1, 4, 2, 43, 8}, causal_mask(), Layout::kZigzag, 4), data, 21));
+      const Diagnosis diagnosis =
+          scene.of(twisted_forward(scene.c.problem, scene.inputs, scene.right.value, {.walk = walk}));
+      INFO(scene.c.name << all_words(diagnosis));
+      CHECK(first_id(diagnosis.forward) == id);
+    }
+}
+
 TEST_CASE("lse alone may be wrong, or not there at all") {
   Scene scene(small(causal_mask()));
   Answer claim = clone(scene.right.value);

@@ -64,9 +64,11 @@ class HiddenKeys {
   HiddenKeys(const Evidence& e, MaskedTwist masked) : e_(e), masked_(masked) {}
 
   Limits limits() const {
-    constexpr Index kMostRows = 64;
+    constexpr double kMostWork = 1e8;  // multiplications
+    const double of_row = static_cast<double>(e_.problem.head_dim * std::ssize(e_.problem.keys)) * 4;
+    const auto rows = std::clamp<Index>(static_cast<Index>(kMostWork / std::max(of_row, 1.0)), 8, 64);
     Limits all;
-    for (const RowPlace& row : sample_of(e_, TensorGroup::kForward, kMostRows, kMostRows).rows) add(row, all);
+    for (const RowPlace& row : sample_of(e_, TensorGroup::kForward, rows, rows).rows) add(row, all);
     return all;
   }
 

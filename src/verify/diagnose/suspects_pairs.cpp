@@ -1,5 +1,8 @@
 // Lists the masks by other laws for a problem: places, packed sequences, distances, cuts of blocks, and tests
 // that skip tiles.
+#include <cstdlib>
+#include <string>
+
 #include "verify/diagnose/suspects.hpp"
 
 namespace ringcraft::verify {
@@ -263,6 +266,29 @@ void add_alignments(const BlockProblem& p, const Problem& ring, std::vector<Susp
   }
 }
 
+// Adds striped causal masks whose triangles, by local rows, are off by a row or two.
+void add_shifted_triangles(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
+  if (ring.layout != Layout::kStriped || p.mask.left != kNoLimit || p.mask.right != 0) return;
+  constexpr auto kWhich =
+      "In a striped layout, which key of an earlier rank's block is the last that local row 0 sees, and "
+      "which of "
+      "a later rank's?";
+  const auto seen = [](Index shift) {
+    return shift == 0 ? std::string("j <= i")
+                      : "j <= i " + std::string(shift < 0 ? "- " : "+ ") + std::to_string(std::abs(shift));
+  };
+  for (const Index own : {0, -1, 1})
+    for (const Index earlier : {0, -1, 1})
+      for (const Index later : {-1, 0, -2, 1})
+        if (own != 0 || later != -1 || earlier > 0)  // those left out are right, or lack the diagonal
+          all.push_back({{"mask-positions",
+                          "local row i of a shard sees key j of its own block where " + seen(own) +
+                              ", of an earlier rank's where " + seen(earlier) + ", of a later rank's where " +
+                              seen(later) + ": right are j <= i, j <= i and j <= i - 1",
+                          kWhich},
+                         {.law = {.cut = Cut::kShifted, .own = own, .earlier = earlier, .later = later}}});
+}
+
 // Adds wrong tests of tile corners, for whole shards and for tiles of many sizes.
 void add_skips(const BlockProblem& p, const Problem& ring, std::vector<Suspect>& all) {
   constexpr auto kCorner =
@@ -296,6 +322,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
   for (const auto& [cut, words] : kTriangles)
     if (cut == Cut::kTriangles ? ring.layout != Layout::kStriped : uneven)  // corners differ where lengths do
       all.push_back({{"mask-triangles", words, kShape}, {.law = {.cut = cut}}});
+  add_shifted_triangles(p, ring, all);
   add_alignments(p, ring, all);
   add_skips(p, ring, all);
   for (const auto& [label, words] : kFlatLabels)

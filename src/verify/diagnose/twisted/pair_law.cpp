@@ -226,10 +226,10 @@ Index early_rows(Cut cut, const Rows& rows, int rank, int of_queries) {
   }
 }
 
-bool is_in_cut(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
+bool is_in_cut(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow key) {
   const bool later = key.rank > query.rank, own = key.rank == query.rank;
   const Index corner = rows.length(key.rank) - rows.length(query.rank), behind = key.row - query.row;
-  switch (cut) {
+  switch (law.cut) {
     case Cut::kBottomRight:
       return behind <= corner - (later ? 1 : 0);
     case Cut::kBottomRightAll:
@@ -240,10 +240,12 @@ bool is_in_cut(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
       return !later && behind <= 0;
     case Cut::kTrianglesRight:
       return !later && behind <= corner;
+    case Cut::kShifted:
+      return behind <= (own ? law.own : later ? law.later : law.earlier);
     default:
       if (own) return behind <= 0;
-      return later ? query.row >= early_rows(cut, rows, query.rank, query.rank)
-                   : key.row < early_rows(cut, rows, key.rank, query.rank);
+      return later ? query.row >= early_rows(law.cut, rows, query.rank, query.rank)
+                   : key.row < early_rows(law.cut, rows, key.rank, query.rank);
   }
 }
 
@@ -299,7 +301,7 @@ bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
   if (law.skip != PairLaw::Skip::kNone && is_skipped(law, rows, query, key)) return false;
   const PlacesOfBoth at = places_of(law.places, rows, query, key);
   const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows, at, query.row - key.row)
-                                           : is_in_cut(law.cut, rows, query, key);
+                                           : is_in_cut(law, rows, query, key);
   return near && (mask.cu_seqlens.empty() || pack_of_row(law.packs, rows, query, at.query, false) ==
                                                  pack_of_row(law.packs, rows, key, at.key, true));
 }

@@ -78,6 +78,7 @@ struct PairLaw {
     kBottomRightStrict,  ///< the same, strict but for the own block
     kTriangles,          ///< a triangle of local rows in the own and all earlier blocks, none later
     kTrianglesRight,     ///< the same, aligned at the bottom right corner
+    kShifted,            ///< striped: triangles end at the diagonal, moved by own, earlier and later
   };
   /// Tiles of queries and keys that a wrong test of their corners skips.
   enum class Skip : std::uint8_t {
@@ -99,6 +100,9 @@ struct PairLaw {
   Cut cut{};
   Skip skip{};
   Index tile = 0;  ///< rows and keys of a tile of Skip; 0: whole shards
+  /// Of Cut::kShifted: how far behind its own row, by local rows, a query sees keys of its own block, and of
+  /// those of earlier and later ranks. A striped causal mask has 0, 0 and -1.
+  Index own = 0, earlier = 0, later = 0;
 
   friend bool operator==(const PairLaw&, const PairLaw&) = default;
 };

@@ -96,6 +96,9 @@ enum class WalkTwist : std::uint8_t {
   kValuesStay,    ///< keys travel, values do not
   kKeysStay,      ///< values travel, keys do not
   kCrossed,       ///< keys and values are exchanged at odd steps
+  kStepLate,      ///< that of the step before, labelled as the expected one
+  kValuesLate,    ///< the same, of values alone
+  kKeysLate,      ///< of keys alone
   kFirstValues,   ///< on one device: v is read at the index within the tile
   kFirstKeys,     ///< the same with k
   kFirstBoth,     ///< with both

@@ -72,6 +72,9 @@ TwistedRing::View TwistedRing::view(const Twist& twist, int rank, int step) cons
   if (twist.walk == WalkTwist::kNothingMoves || twist.walk == WalkTwist::kValuesStay) view.values = rank;
   if (twist.walk == WalkTwist::kFirstKeys || twist.walk == WalkTwist::kFirstBoth) view.keys = 0;
   if (twist.walk == WalkTwist::kFirstValues || twist.walk == WalkTwist::kFirstBoth) view.values = 0;
+  const bool both_late = twist.walk == WalkTwist::kStepLate;
+  if (step > 0 && (both_late || twist.walk == WalkTwist::kKeysLate)) view.keys = on_ring(here + 1);
+  if (step > 0 && (both_late || twist.walk == WalkTwist::kValuesLate)) view.values = on_ring(here + 1);
   if (twist.walk >= WalkTwist::kNotPassedOn && step < arrangement_.count()) {
     view.keys = view.values =
         held(twist.walk)[static_cast<std::size_t>(step)][static_cast<std::size_t>(rank)];
