@@ -100,8 +100,8 @@ struct PairLaw {
   Cut cut{};
   Skip skip{};
   Index tile = 0;  ///< rows and keys of a tile of Skip; 0: whole shards
-  /// Of Cut::kShifted: how far behind its own row, by local rows, a query sees keys of its own block, and of
-  /// those of earlier and later ranks. A striped causal mask has 0, 0 and -1.
+  /// Of Cut::kShifted: how many local rows the last visible key of the own block, of an earlier rank's and of
+  /// a later rank's is past the query's own row. A striped causal mask has 0, 0 and -1.
   Index own = 0, earlier = 0, later = 0;
 
   friend bool operator==(const PairLaw&, const PairLaw&) = default;
