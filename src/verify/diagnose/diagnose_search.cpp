@@ -93,11 +93,12 @@ bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
   return true;
 }
 
-// Adds masks by a finite number, which is solved for.
+// Adds masks by a finite number, which is solved for. They come before masked scores of 0, which show among
+// ordinary scores, too, where no number far below them does.
 void add_low_masks(const Evidence& e, Found& found) {
   found.low_masks = low_mask_suspects(e);
   const std::vector<Match> more = matches_in(e, *found.ring, found.low_masks, TensorGroup::kForward);
-  found.matches.insert(found.matches.end(), more.begin(), more.end());
+  found.matches.insert(found.matches.begin(), more.begin(), more.end());
   sort_by_fit(found.matches);
 }
 
