@@ -14,8 +14,9 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr double kHighest = -60;  // above it hidden keys keep a weight beside ordinary scores
-constexpr double kSure = 20;      // errors within which nothing is concluded
+constexpr double kHighest = -60;       // above it hidden keys keep a weight beside ordinary scores
+constexpr double kSure = 20;           // errors within which nothing is concluded
+constexpr double kNearOne = 1 - 1e-9;  // a weight above it tells no more
 
 // The softmax of some keys.
 struct Softmax {
@@ -118,15 +119,12 @@ class HiddenKeys {
       const double x = (hidden.mean[c] - seen.mean[c]) / t[c];
       product += x * (out[c] - seen.mean[c]) / t[c], square += x * x;
     }
-    const double weight = product / square, error = 1 / std::sqrt(square);
-    if (!std::isfinite(weight) || !(kSure * error < 0.25)) return;
-    const double apart = seen.lse - hidden.lse;
-    if (weight < kSure * error)
-      all.stay_below(apart + log_odds(kSure * error));
-    else if (weight > 1 - kSure * error)
-      all.stay_above(apart + log_odds(1 - kSure * error));
-    else
-      all.give(apart + log_odds(weight), error / (weight * (1 - weight)));
+    const double weight = product / square, error = 1 / std::sqrt(square), apart = seen.lse - hidden.lse;
+    const double least = weight - kSure * error, most = weight + kSure * error;
+    if (!std::isfinite(weight) || least > 1 || most < 0) return;
+    if (least > 0) all.stay_above(apart + log_odds(std::min(least, kNearOne)));
+    if (most < 1) all.stay_below(apart + log_odds(std::max(most, 1 - kNearOne)));
+    if (least > 0 && most < 1) all.give(apart + log_odds(weight), error / (weight * (1 - weight)));
   }
 
   const Evidence& e_;

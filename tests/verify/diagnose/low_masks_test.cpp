@@ -69,6 +69,19 @@ TEST_CASE("without lse the limits of a finite number for minus infinity are told
     }
 }
 
+TEST_CASE("a finite mask is told of one column of float32, and comes before masked scores of 0") {
+  const Scene scene(
+      make_case(make_problem({2, 4, 1, 64, 1}, causal_mask(), Layout::kContiguous, 1), Data::kHuge, 11));
+  Answer claim =
+      twisted_forward(scene.c.problem, scene.inputs, scene.right.value, low_mask(MaskedTwist::kSetLow, -1e4));
+  claim.lse = {};
+  const Comparison comparison = compare_exact(claim, scene.right, Expect::kPresent);
+  const std::vector<Cause> causes =
+      diagnose(scene.c.problem, scene.inputs, converted(claim, DType::kFloat32), scene.right, comparison)
+          .forward;
+  CHECK(first_of(causes) == "CM6-finite");
+}
+
 TEST_CASE("gradients that follow a finite mask have no cause of their own") {
   const Scene scene = huge_scene();
   const auto through = [](Twist twist) {
