@@ -3,14 +3,13 @@
 #include "grade/alike/alike.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 
 #include "support/catch.hpp"
-#include "support/effort.hpp"
+#include "support/growth.hpp"
 
 namespace ringcraft::grade {
 namespace {
@@ -234,35 +233,39 @@ TEST_CASE("a run that many of a class have is nobody's own") {
   CHECK(copies() == 0);
 }
 
-TEST_CASE("any bytes are compared, and in bounded time") {
-  const std::clock_t begin = std::clock();
+TEST_CASE("any bytes are compared, in time that grows as their number does") {
   std::string bytes;
   for (int i = 0; i < 1024; ++i) bytes += static_cast<char>(i * i % 251);
-  std::vector<Text> texts;
-  for (const std::string& text :
-       {std::string(), bytes, std::string("R\"("), std::string("R\"x"), std::string("\"\\"),
-        std::string("/*"), std::string("//\\"), std::string("#include"), std::string(1, '\0'),
-        std::string(250 << 10, '('), std::string(249 << 10, '('), std::string(200 << 10, '\\'),
-        std::string(200 << 10, '\xFF')})
-    texts.push_back({std::to_string(texts.size()), text});
-  const std::vector<Alike> found = alike("104", texts, {bytes, "#"});
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].one == "9");
-  CHECK_FALSE(side_by_side_page(found[0], texts, {}).empty());
-  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < (testing::kUnderSanitizer ? 20 : 2));
+  const auto compare = [&](int kilobytes) {
+    const auto filled = [](int size, char c) { return std::string(static_cast<std::size_t>(size) << 10, c); };
+    std::vector<Text> texts;
+    for (const std::string& text :
+         {std::string(), bytes, std::string("R\"("), std::string("R\"x"), std::string("\"\\"),
+          std::string("/*"), std::string("//\\"), std::string("#include"), std::string(1, '\0'),
+          filled(kilobytes, '('), filled(kilobytes - 1, '('), filled(kilobytes - 50, '\\'),
+          filled(kilobytes - 50, '\xFF')})
+      texts.push_back({std::to_string(texts.size()), text});
+    const std::vector<Alike> found = alike("104", texts, {bytes, "#"});
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].one == "9");
+    CHECK_FALSE(side_by_side_page(found[0], texts, {}).empty());
+  };
+  CHECK(testing::growth(62, 250, compare) < 9);  // 16 where it grows as their square
 }
 
-TEST_CASE("60 students and eight lessons are compared within two seconds") {
-  const std::clock_t begin = std::clock();
-  int compared = 0;
-  for (const auto& [lesson, own] : kLibrarysOwn) {
-    if (++compared > 8) break;
-    const std::vector<Text> some = whole_files(lesson);
-    std::vector<Text> texts;
-    for (std::size_t i = 0; i < 60; ++i) texts.push_back({std::to_string(i), some[i % some.size()].text});
-    alike(lesson, texts, given_for(lesson));
-  }
-  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < (testing::kUnderSanitizer ? 20 : 2));
+TEST_CASE("60 students and eight lessons are compared, in time that grows as the pairs of students at most") {
+  const auto compare = [](int students) {
+    int compared = 0;
+    for (const auto& [lesson, own] : kLibrarysOwn) {
+      if (++compared > 8) break;
+      const std::vector<Text> some = whole_files(lesson);
+      std::vector<Text> texts;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(students); ++i)
+        texts.push_back({std::to_string(i), some[i % some.size()].text});
+      alike(lesson, texts, given_for(lesson));
+    }
+  };
+  CHECK(testing::growth(15, 60, compare) < 16);
 }
 
 TEST_CASE("both texts stand side by side, as text") {
