@@ -88,6 +88,10 @@ std::vector<verify::OtherRows> other_deals(const Problem& problem, const verify:
   return others;
 }
 
+void require_wanted(const std::atomic<bool>& stop) {
+  if (stop) throw Error("the judge was stopped by its caller", Code::kWrongAnswer);
+}
+
 nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
     const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, const Arrays& claim,
     bool known_ranks, std::optional<std::string> dtype, bool tf32, bool sequence_order,
@@ -115,27 +119,28 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
          .unjudged = unjudged,
          .key_width = problem.shape.head_dim,
          .value_width = problem.shape.head_dim,
-         .ranks = known_ranks ? verify::Ranks::kKnown : verify::Ranks::kUnknown,
          .precision = precision,
          .title = title,
          .others = sequence_order ? other_deals(problem, kept) : std::vector<verify::OtherRows>{},
-         .no_numbers = no_numbers_tell ? verify::NoNumbers::kTell : verify::NoNumbers::kTellNothing,
-         .refuted = std::move(refuted),
-         .progress = [&](verify::JudgingPhase, double) {
-           if (*stop) throw Error("the judge was stopped by its caller", Code::kWrongAnswer);
-         }});
+         .diagnose = {.ranks = known_ranks ? verify::Ranks::kKnown : verify::Ranks::kUnknown,
+                      .no_numbers =
+                          no_numbers_tell ? verify::NoNumbers::kTell : verify::NoNumbers::kTellNothing,
+                      .refuted = std::move(refuted),
+                      .poll = [&] { require_wanted(*stop); }},
+         .progress = [&](verify::JudgingPhase, double) { require_wanted(*stop); }});
   });
   return nb::make_tuple(verdict.good, verify::text_of(verdict, verify::Colour::kPlain),
                         verify::json_of(verdict));
 }
 
-std::vector<std::string> shown_mistakes(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
-                                        nb::handle dout, const std::vector<std::string>& ids,
-                                        const std::string& dtype) {
+std::vector<std::string> refuted_mistakes(const Problem& problem, nb::handle q, nb::handle k, nb::handle v,
+                                          nb::handle dout, const Arrays& claim,
+                                          const std::vector<std::string>& ids, const std::string& dtype) {
   const verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
+  const verify::Answer answer = claim.size() == 0 ? verify::Answer() : answer_of(problem, claim);
   const DType precision = dtype_named(dtype);
-  return interruptible(false, [&](const std::atomic<bool>*) {
-    return verify::shown_mistakes(problem, inputs, ids, precision);
+  return interruptible(false, [&](const std::atomic<bool>* stop) {
+    return verify::refuted_mistakes(problem, inputs, answer, ids, precision, [&] { require_wanted(*stop); });
   });
 }
 
@@ -148,11 +153,11 @@ void bind_claims(nb::module_& m) {
         "Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, "
         "text, "
         "JSON).");
-  m.def(
-      "shown_mistakes", shown_mistakes, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "ids"_a, "dtype"_a,
-      "Those of these ids of causes that right numbers of this case refute: every known mistake with the id "
-      "gives "
-      "plainly other numbers than attention.");
+  m.def("refuted_mistakes", refuted_mistakes, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a,
+        "ids"_a, "dtype"_a,
+        "Those of these ids of causes that a claim refutes, or, if it is empty, a right one: every known "
+        "mistake "
+        "with the id gives plainly other numbers.");
   m.def(
       "is_general", [](const std::string& id) { return verify::is_general({.id = id}); }, "id"_a,
       "Whether the cause with this id says which numbers are wrong rather than by which mistake.");

@@ -72,6 +72,7 @@ def usual(q, k, v):
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"function": lambda q, k, v: [usual(q, k, v), None]}, "result: expected out, .out, lse. or a dict .* got a list as out"),
+    ({"function": lambda q, k, v: (usual(q, k, v),) * 3}, "result: expected out, .out, lse. or a dict .* got a tuple of 3"),
     ({"function": lambda q, k, v: {"lse": [q]}}, "result: expected out, .* got a list as lse"),
     ({"function": lambda q, k, v: usual(q, k, v).tolist()}, "result: expected out, .* got a list as out"),
     ({"backward": lambda q, k, v, dout: (q, k)}, "backward: expected dq, dk, dv, or a dict of them, got 2 results"),

@@ -5,13 +5,13 @@ import io
 import itertools
 import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import ringcraft
-from ringcraft._cases import cases_for, code_of
-from ringcraft._verify import Abilities
-from rings import Ring, verified
+from ringcraft._cases import Abilities, cases_for, code_of
+from rings import Ring, verified, visible
 
 MISTAKES = {
     "scale missing": "BL5", "scale inverted": "BL4", "scale without root": "BL5-twice", "heads modulo": "GQ1",
@@ -25,7 +25,8 @@ MISTAKES = {
     "dk not scaled": "BW7",
     "gradients divided by ranks": "RB11", "dk and dv exchanged": "RB6",
 }
-CASES = cases_for(Abilities(settings=frozenset({"problem"}), windows=True, packed=True, scales=True, ranks=3), False)
+RING = Abilities(settings=frozenset({"problem"}), windows=True, packed=True, scales=True, ranks=3)
+CASES = cases_for(RING, False)
 
 
 @pytest.mark.parametrize("layout", ringcraft.layouts())
@@ -43,6 +44,62 @@ def test_a_mistake_is_named(mistake):
     assert found.cause is not None and found.cause.id == MISTAKES[mistake], str(found)
     assert found.cause.general == found.cause.id.startswith("solved")  # a description instead of a mistake's name
     assert found.cause.sentence in str(found) and found.cause.question in str(found)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "zigzag"])
+@pytest.mark.parametrize(("more", "cause"), [(-1, "solved-mask-window-short"), (1, "solved-mask-window-long")])
+def test_a_mistake_of_some_blocks_is_not_taken_for_one_of_all(layout, more, cause):
+    class OffWhereReceived(Ring):
+        def seen(self, rank, source):
+            mask = self.p.mask
+            left = mask.left if mask.left is None or source == rank else mask.left + more
+            return visible(self.p, self.at[rank], self.at[source], left, mask.right, mask.cu_seqlens)
+
+    cases = [case for case in cases_for(replace(RING, ranks=4, layout=layout), False) if case.problem.mask.left is not None]
+    found = ringcraft.verify(OffWhereReceived(), ranks=4, layout=layout, dtype="float64", simplify=False, cases=cases)
+    assert found.cause is not None and found.cause.id == cause, str(found)
+    assert found.cause.sentence.startswith("every block that arrives is seen through a window of one key")
+    assert "SW1" not in {each.id for verdict in found.wrong for each in verdict.causes}
+
+
+def test_float64_results_of_float32_inputs_are_judged_in_float32():
+    ring = Ring()
+
+    def wide(q, k, v, problem):  # as an array of zeros is, unless its type is said
+        out, lse = ring(q, k, v, problem)
+        return out.astype("float32").astype("float64"), lse.astype("float32").astype("float64")
+
+    found = ringcraft.verify(wide, ranks=3)
+    assert found and "returned as" not in str(found), str(found)
+    assert not ringcraft.verify(wide, ranks=3, dtype="float64", simplify=False)
+
+
+def test_what_no_cause_explains_in_float32_may_have_one_in_float64():
+    def odd(q, k, v):
+        out = ringcraft.attention(q, k, v)
+        return out + 0.01 * np.arange(out.shape[2])[:, None]
+
+    assert 'more can be found in float64, with dtype="float64"' in str(ringcraft.verify(odd, simplify=False))
+    assert "in float64" not in str(ringcraft.verify(odd, dtype="float64", simplify=False))
+
+
+def test_every_kind_of_mask_is_asked_as_often_and_plain_ones_twice():
+    kinds = [(case.problem.mask.left is None, case.problem.mask.right, bool(case.problem.mask.cu_seqlens)) for case in CASES]
+    plain = [(True, None, False), (True, 0, False)]
+    assert {kinds.count(kind) for kind in plain} == {8}
+    assert {kinds.count(kind) for kind in {*kinds} - {*plain}} == {4}
+    lengths = [case.problem.seqlen for case, kind in zip(CASES, kinds, strict=True) if kind == (True, 0, False)]
+    assert sum(length > 3 for length in lengths) > 4 and max(lengths) > 30
+
+
+def test_an_error_of_the_library_in_the_function_is_one_of_the_function():
+    def refusing(q, k, v, causal):
+        return ringcraft.attention(q, k, v[:, :, 1:] if causal else v, causal=causal)
+
+    found = ringcraft.verify(refusing, simplify=False)
+    assert {verdict.right for verdict in found.verdicts} == {True, False}
+    assert all(verdict.case.problem.mask.right == 0 for verdict in found.wrong)
+    assert "it raised an exception" in str(found) and "Error: v: expected" in str(found)
 
 
 @pytest.mark.parametrize(("mistake", "cause"), [("no maximum", "SS1"), ("maximum begins at 0", "SS3")])

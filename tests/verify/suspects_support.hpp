@@ -21,7 +21,7 @@ struct Scene {
   explicit Scene(Problem problem) : Scene(make_case(std::move(problem), Data::kNormal, 21)) {}
 
   Diagnosis of(const Answer& claim, Ranks ranks = Ranks::kKnown, Expect expect = Expect::kForward) const {
-    return diagnose(c.problem, inputs, claim, right, compare_exact(claim, right, expect), ranks);
+    return diagnose(c.problem, inputs, claim, right, compare_exact(claim, right, expect), {.ranks = ranks});
   }
 };
 

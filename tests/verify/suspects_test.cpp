@@ -126,7 +126,7 @@ TEST_CASE("tiles of one device are tried where no flag says what computed the cl
   const Comparison comparison = compare_exact(claim, right);
   REQUIRE_FALSE(comparison.good);
   const std::vector<Cause> causes =
-      diagnose(c.problem, inputs, claim, right, comparison, Ranks::kUnknown).causes();
+      diagnose(c.problem, inputs, claim, right, comparison, {.ranks = Ranks::kUnknown}).causes();
   REQUIRE(!causes.empty());
   CHECK(causes[0].id == "OS8");
   CHECK(causes[0].sentence.find("one device with tiles of 16 keys") != std::string::npos);

@@ -13,7 +13,8 @@ from ringcraft._attention import (Costs, Run, attend, attention, attention_backw
 from ringcraft._core import (Case, Error, Machine, Mask, Problem, Recorded, case_table, layouts, machines, methods,
                              processor)
 from ringcraft._simulation import Simulation, simulate
-from ringcraft._verify import Cause, Verdict, Verification, verify
+from ringcraft._verdicts import Cause, Verdict, Verification
+from ringcraft._verify import verify
 
 __version__ = "0.1.0"
 __all__ = ["Case", "Cause", "Costs", "Error", "Machine", "Mask", "Problem", "Recorded", "Run", "Simulation", "Verdict",

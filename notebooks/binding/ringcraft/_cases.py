@@ -111,21 +111,31 @@ def cases_for(can: Abilities, full: bool) -> list[_core.Case]:
 
 
 def typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
-    """At most so many of them, in their order, with every value of every axis as often as others."""
+    """At most so many of them, in their order: of every kind of mask as many, of full and causal ones twice as many; of
+    these, every value of every axis as often as others."""
+    def kind(case: _core.Case) -> tuple[bool, int | None, bool]:
+        mask = case.problem.mask
+        return mask.left is None, mask.right, bool(mask.cu_seqlens)
+
     def values(case: _core.Case) -> list[tuple[str, Any]]:
         p = case.problem
-        return [("data", case.data), ("left", p.mask.left is None), ("right", p.mask.right),
-                ("packed", bool(p.mask.cu_seqlens)), ("group", p.heads // p.kv_heads), ("kv_heads", p.kv_heads > 1),
-                ("width", p.head_dim), ("batch", p.batch), ("ragged", p.seqlen % (2 * p.ranks) > 0),
-                ("length", p.seqlen.bit_length())]
+        return [("data", case.data), ("group", p.heads // p.kv_heads), ("kv_heads", p.kv_heads > 1), ("width", p.head_dim),
+                ("batch", p.batch), ("ragged", p.seqlen % (2 * p.ranks) > 0), ("length", p.seqlen.bit_length())]
 
     left = list(range(len(cases)))
     chosen: list[int] = []
-    seen = Counter[tuple[str, Any]]()
+    kinds, seen = Counter[tuple[bool, int | None, bool]](), Counter[tuple[str, Any]]()
+
+    def need(i: int) -> tuple[float, int, int]:
+        of_kind = kind(cases[i])
+        share = 2 if of_kind in ((True, None, False), (True, 0, False)) else 1
+        return kinds[of_kind] / share, sum(seen[value] for value in values(cases[i])), i
+
     while left and len(chosen) < most:
-        best = min(left, key=lambda i: (sum(seen[value] for value in values(cases[i])), i))
+        best = min(left, key=need)
         left.remove(best)
         chosen.append(best)
+        kinds[kind(cases[best])] += 1
         seen.update(values(cases[best]))
     return [cases[i] for i in sorted(chosen)]
 

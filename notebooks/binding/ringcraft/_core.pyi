@@ -228,9 +228,9 @@ def judge(problem: Problem, q: object, k: object, v: object, dout: object | None
     Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON).
     """
 
-def shown_mistakes(problem: Problem, q: object, k: object, v: object, dout: object | None, ids: Sequence[str], dtype: str) -> list[str]:
+def refuted_mistakes(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], ids: Sequence[str], dtype: str) -> list[str]:
     """
-    Those of these ids of causes that right numbers of this case refute: every known mistake with the id gives plainly other numbers than attention.
+    Those of these ids of causes that a claim refutes, or, if it is empty, a right one: every known mistake with the id gives plainly other numbers.
     """
 
 def is_general(id: str) -> bool:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ringcraft import _core
-from ringcraft._verify import Caller, Options, Verdict, Verification, by_name, examination, examined, require_known
+from ringcraft._calls import Caller, Raised, by_name
+from ringcraft._verdicts import Verdict, Verification
+from ringcraft._verify import Options, examination, examined, require_known
 
 if TYPE_CHECKING:
     import pytest
@@ -91,13 +93,13 @@ class _RankCaller(Caller):
         mine: Any
         try:
             mine = {name: tensor.detach().cpu() for name, tensor in self._local(case, shards).items()}
-        except (Exception, SystemExit):
-            mine = traceback.format_exc(limit=-3)  # the other ranks must hear of it
+        except Exception as error:  # the other ranks must hear of it
+            mine = str(error) if isinstance(error, Raised) else traceback.format_exc(limit=-3)
         everyone: list[Any] = [None] * case.problem.ranks
         dist.all_gather_object(everyone, mine, self.group)
         for rank, other in enumerate(everyone):
             if isinstance(other, str):
-                raise RuntimeError(f"on rank {rank}:\n{other}")
+                raise Raised(f"on rank {rank}:\n{other}")
         return by_name(everyone)
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:

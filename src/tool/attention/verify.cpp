@@ -89,11 +89,11 @@ verify::ClaimVerdict judged(const verify::FormedInputs& inputs, const VerifyOpti
        .unjudged = std::move(claim.unjudged),
        .key_width = inputs.widths.key,
        .value_width = inputs.widths.value,
-       .ranks = given.ranks,
        .precision = precision,
        .title = options.flags.claim + " (" + described(problem.mask) + ", " +
                 counted(problem.world_size, "rank") + ", " + described(problem.sharding()) + ")",
        .others = verify::other_rows(given.files, given.order, given.deal.ranks, about),
+       .diagnose = {.ranks = given.ranks},
        .progress = [&](verify::JudgingPhase phase, double share) { shown.at(phase, share); }});
   verdict.files = {given.files.paths.size(), given.files.per_rank, given.rows};
   verdict.readings = inputs.readings;

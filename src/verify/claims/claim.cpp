@@ -135,14 +135,20 @@ std::vector<Cause> first_of(std::vector<Cause> causes) {
   return causes;
 }
 
-void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagnosis& diagnosis) {
+void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagnosis& diagnosis, DType type) {
   add_causes(verdict.report, {"out", "lse"}, first_of(diagnosis.forward), {});
   add_causes(verdict.report, {"dq", "dk", "dv"}, first_of(diagnosis.backward), diagnosis.remarks);
   verdict.place = diagnosis.place;
   verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
-  if (claim.ranks == Ranks::kKnown) return;
-  const Problem& ring = diagnosis.ring ? *diagnosis.ring : claim.problem;
   const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
+  if (nothing && type != DType::kFloat64)
+    verdict.remarks.push_back(
+        "rounding hides the traces of mistakes: more can be found in float64" +
+        (claim.precision.spelling == Spelling::kKeywords
+             ? ", with " + option_text(claim.precision.spelling, "dtype", name_of(DType::kFloat64))
+             : ""));
+  if (claim.diagnose.ranks == Ranks::kKnown) return;
+  const Problem& ring = diagnosis.ring ? *diagnosis.ring : claim.problem;
   verdict.remarks.push_back(
       "no " + option_text(claim.precision.spelling, "ranks") + " and no " +
       option_text(claim.precision.spelling, "layout") + ": places are those of " +
@@ -225,10 +231,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
     tell(claim, JudgingPhase::kDiagnosing);
     const Answer half = is_half(rule.type) ? narrowed(claim.answer, rule.type) : Answer();
     diagnosis = diagnose(problem, claim.stored.inputs, is_half(rule.type) ? half : claim.answer, oracle,
-                         comparison, claim.ranks, claim.no_numbers);
-    for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
-      std::erase_if(*causes,
-                    [&](const Cause& cause) { return std::ranges::count(claim.refuted, cause.id) > 0; });
+                         comparison, claim.diagnose);
   }
   const Problem& ring = diagnosis.ring ? *diagnosis.ring : problem;
   add_rows(verdict, comparison, ring);
@@ -237,7 +240,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   for (const TensorComparison& tensor : comparison.tensors)
     verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
   if (comparison.good) return verdict;
-  add_diagnosis(verdict, claim, diagnosis);
+  add_diagnosis(verdict, claim, diagnosis, rule.type);
   try_other_rows(verdict, claim, oracle, rule.rounding);
   if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))
     verdict.remarks.push_back("every number of the claim is a " + std::string(name_of(*half)) +

@@ -64,12 +64,10 @@ struct ClaimToJudge {
   std::vector<std::string> unjudged;  ///< gradients that the claim has, without a dout to judge them by
   Index key_width = 0;    ///< columns of q, k, dq, dk in the files; the rest are zeros and not counted
   Index value_width = 0;  ///< of v, dout, out, dv
-  Ranks ranks = Ranks::kUnknown;                   ///< whether problem's ring is the claim's
-  PrecisionOptions precision = {};                 ///< facts that the files cannot state
-  std::string title = {};                          ///< of the report, which appends the rule
-  std::vector<OtherRows> others = {};              ///< tried if the claim is wrong
-  NoNumbers no_numbers = NoNumbers::kTellNothing;  ///< see there
-  std::vector<std::string> refuted = {};  ///< ids of causes that other claims of this program rule out
+  PrecisionOptions precision = {};                        ///< facts that the files cannot state
+  std::string title = {};                                 ///< of the report, which appends the rule
+  std::vector<OtherRows> others = {};                     ///< tried if the claim is wrong
+  DiagnoseOptions diagnose = {.ranks = Ranks::kUnknown};  ///< of a wrong claim
   /// Reports progress, from one thread: each phase as it begins, with share 0; then kOracle again, with the
   /// share done.
   std::function<void(JudgingPhase, double share)> progress = {};

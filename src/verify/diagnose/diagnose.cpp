@@ -85,16 +85,21 @@ void attempt(SolvedPass& solved, const std::vector<Attempt>& attempts) {
 }
 
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
-                   const Comparison& comparison, Ranks ranks, NoNumbers no_numbers) {
+                   const Comparison& comparison, const DiagnoseOptions& options) {
   if (comparison.good || comparison.tensors.empty()) return {};
   const Inputs in = converted(inputs, DType::kFloat64);
   Answer numbers = converted(claim, DType::kFloat64);
   const BlockProblem block = whole(problem);
   const Arrangement place = ring_arrangement(problem);
   Evidence e{block, place, &problem, in, numbers, oracle, comparison, type_of_claim(claim)};
-  e.no_numbers = no_numbers;
+  e.no_numbers = options.no_numbers;
+  e.refuted = options.refuted;
+  e.poll = options.poll;
   fill_absent(numbers, oracle.value, e.there);
-  return diagnosed(e, ranks);
+  Diagnosis diagnosis = diagnosed(e, options.ranks);
+  for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
+    std::erase_if(*causes, [&](const Cause& cause) { return e.is_refuted(cause); });
+  return diagnosis;
 }
 
 Diagnosis diagnose(const AttentionExhibit& x) {

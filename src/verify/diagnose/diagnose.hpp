@@ -4,6 +4,7 @@
 /// inputs: a cause is named because its numbers are those of the answer. If no mistake gives them, no cause
 /// is named.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,17 @@ enum class Ranks : std::uint8_t {
 /// the same program rule out those that would show in them.
 enum class NoNumbers : bool { kTellNothing, kTell };
 
+/// Called again and again during long work; may throw to end it. Empty: never called.
+using Poll = std::function<void()>;
+
+/// Options of a diagnosis.
+struct DiagnoseOptions {
+  Ranks ranks = Ranks::kKnown;
+  NoNumbers no_numbers = NoNumbers::kTellNothing;
+  std::vector<std::string> refuted = {};  ///< ids of causes that it is not
+  Poll poll = {};
+};
+
 /// Findings about a wrong claim.
 struct Diagnosis {
   std::vector<Cause> forward;   ///< of out and lse: the likeliest first
@@ -40,17 +52,18 @@ struct Diagnosis {
 /// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
 /// same inputs. A claim without some of the tensors is judged by those that it has.
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
-                   const Comparison& comparison, Ranks ranks = Ranks::kKnown,
-                   NoNumbers no_numbers = NoNumbers::kTellNothing);
+                   const Comparison& comparison, const DiagnoseOptions& options = {});
 
 /// The same for the answer of an exercise.
 Diagnosis diagnose(const AttentionExhibit& exhibit);
 
-/// Those of these ids of causes that a right claim refutes in this case: every known mistake with the id
-/// gives plainly other numbers than attention there. `precision`: of the claim. An id of no known mistake is
-/// never among them, nor is that of one with a number of its own in each program.
-std::vector<std::string> shown_mistakes(const Problem& problem, const Inputs& inputs,
-                                        const std::vector<std::string>& ids, DType precision);
+/// Those of these ids of causes that a claim refutes: every known mistake with the id gives plainly other
+/// numbers than it has, on the ranks where it is wrong. An empty claim stands for a right one, which refutes
+/// a mistake that shows on any rank. `precision`: of the claim. An id of no known mistake is never among
+/// them, nor is that of one with a number of its own in each program.
+std::vector<std::string> refuted_mistakes(const Problem& problem, const Inputs& inputs, const Answer& claim,
+                                          const std::vector<std::string>& ids, DType precision,
+                                          const Poll& poll = {});
 
 /// All causes that explain it, the likeliest first.
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit);

@@ -43,7 +43,7 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   std::vector<Match> matches;
   for (const bool slow : {false, true}) {
     for (const Suspect& suspect : suspects) {
-      if (suspect.example || TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
+      if (suspect.example || e.is_refuted(suspect.cause) || TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
           !ring.can_be(suspect.twist))
         continue;
       if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;

@@ -70,6 +70,7 @@ std::vector<Tally> forward_tallies(const Evidence& e, const TwistedRing& ring, c
   std::vector<Tally> tallies{{"out"}, {"lse"}};
   const auto planned = static_cast<Index>(sample.rows.size());
   for (const RowPlace& row : sample.rows) {
+    e.tick();
     const Merged value = ring.forward(twist, row);
     const bool no_key = std::isinf(value.lse);
     if (e.has("out"))
@@ -89,6 +90,7 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
   std::vector<Tally> tallies{{"dq"}, {"dk"}, {"dv"}};
   for (const RowPlace& row : sample.rows) {
     if (!e.has("dq")) break;
+    e.tick();
     count(e, ring.arrangement().row_owner, row, e.claim.dq, e.oracle.value.dq, e.units().dq,
           ring.dq(twist, row), false, tallies[0]);
     if (tallies[0].hopeless(static_cast<Index>(sample.rows.size()))) break;
@@ -96,6 +98,7 @@ std::vector<Tally> backward_tallies(const Evidence& e, const TwistedRing& ring, 
   const auto planned = static_cast<Index>(sample.kv_rows.size());
   for (const RowPlace& row : sample.kv_rows) {
     if (!e.has("dk") && !e.has("dv")) break;
+    e.tick();
     const KvRows value = ring.dkv(twist, row);
     if (e.has("dk"))
       count(e, ring.arrangement().owner, row, e.claim.dk, e.oracle.value.dk, e.units().dk, value.dk, false,

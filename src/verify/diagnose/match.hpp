@@ -3,6 +3,7 @@
 /// Compares the numbers of a claim with those of a known mistake. A sample of rows decides which mistakes are
 /// worth a second look, a larger one confirms them.
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -47,6 +48,17 @@ struct Evidence {
                                                  true};  ///< tensors of the claim to examine
   RowPart part = {};                                     ///< the rows of out and lse to examine
   NoNumbers no_numbers = NoNumbers::kTellNothing;        ///< see there
+  std::vector<std::string> refuted = {};                 ///< ids of causes that it is not
+  Poll poll = {};                                        ///< called before each row that is computed
+
+  /// Lets the caller end the work.
+  void tick() const {
+    if (poll) poll();
+  }
+
+  bool is_refuted(const Cause& cause) const {
+    return std::find(refuted.begin(), refuted.end(), cause.id) != refuted.end();
+  }
 
   /// Whether a row of out and lse belongs to the part to examine.
   bool looks_at(const RowPlace& row) const;

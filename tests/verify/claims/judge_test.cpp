@@ -22,8 +22,8 @@ struct Scene {
                         .unjudged = {},
                         .key_width = 8,
                         .value_width = 8,
-                        .ranks = Ranks::kKnown,
                         .title = "theirs",
+                        .diagnose = {},
                         .progress = std::move(progress)});
   }
   void spoil_dk() { head_of<double>(answer.dk, 0, 1)(13, 3) += 0.25; }
@@ -87,8 +87,8 @@ TEST_CASE("of rows in other orders only one that is right becomes a remark") {
                         .unjudged = {},
                         .key_width = 8,
                         .value_width = 8,
-                        .ranks = Ranks::kKnown,
-                        .others = std::move(others)})
+                        .others = std::move(others),
+                        .diagnose = {}})
         .remarks;
   };
   const OtherRows none{"read none", [] { return Answer(); }};
@@ -97,6 +97,29 @@ TEST_CASE("of rows in other orders only one that is right becomes a remark") {
   const std::string remark = "right, if you read them right";
   CHECK(std::ranges::count(remarks({none, same}), remark) == 0);
   CHECK(std::ranges::count(remarks({none, same, other}), remark) == 1);
+}
+
+TEST_CASE("the search for a mistake can be ended by its caller") {
+  Scene scene;
+  scene.spoil_dk();
+  const auto judged = [&](DiagnoseOptions options) {
+    return judge_claim({.problem = scene.asked.problem,
+                        .stored = scene.stored,
+                        .answer = clone(scene.answer),
+                        .unjudged = {},
+                        .key_width = 8,
+                        .value_width = 8,
+                        .diagnose = std::move(options)});
+  };
+  int polled = 0;
+  judged({.poll = [&] { ++polled; }});
+  CHECK(polled > 100);
+  struct Ended {};
+  CHECK_THROWS_AS(judged({.poll =
+                              [&] {
+                                if (--polled == 0) throw Ended();
+                              }}),
+                  Ended);
 }
 
 TEST_CASE("a claim is judged by its narrowest type, lse apart, or by the narrower one that is said") {
@@ -123,8 +146,8 @@ TEST_CASE("a wrong claim in a half type has the same causes, written in that typ
                                               .unjudged = {},
                                               .key_width = 8,
                                               .value_width = 8,
-                                              .ranks = Ranks::kKnown,
-                                              .precision = {.dtype = DType::kBFloat16}});
+                                              .precision = {.dtype = DType::kBFloat16},
+                                              .diagnose = {}});
     CHECK_FALSE(verdict.good);
     std::vector<std::string> sentences;
     for (const ReportRow& row : verdict.report.rows)

@@ -3,6 +3,7 @@
 // the same run passes.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ringcraft/attention/host_engine.hpp"
 #include "ringcraft/comm/threads.hpp"
@@ -104,6 +105,12 @@ class FaultyUlysses {
   }
   int member(int number) const { return (number + n_) % n_; }
 
+  // Parcels stay to the end: what is allocated later would else begin with what their memory still holds.
+  void keep(Buffer& leaving, Buffer& arriving) {
+    kept_.push_back(std::move(leaving));
+    kept_.push_back(std::move(arriving));
+  }
+
   Buffer to_heads(const Buffer& by_rows, HeadRange DealtHeads::*run, char name) {
     const Extents e = by_rows.extents();
     HeadRange mine = heads(me_, run);
@@ -136,6 +143,7 @@ class FaultyUlysses {
       exchange.wait();
       if (!early && !(name == 'k' && phase == 2 && faulty(Fault::kForgetsParcel)))
         engine_.copy(whole, arriving, unpack);
+      keep(leaving, arriving);
     }
     return whole;
   }
@@ -155,9 +163,10 @@ class FaultyUlysses {
       engine_.copy(leaving, by_heads, {0, 0, e.heads, together(own_rows ? me_ : to), apart(to)});
       if (phase > 0) comm_.start({send_to(to, leaving), recv_from(from, arriving)}).wait();
       if (name == 'o' && faulty(Fault::kHeadsTurned)) heads_of = heads(member(from + 1), run);
-      if (name == 'l' && phase == 0 && faulty(Fault::kKeepsOwnHeads)) continue;
       if (name == 'g' && faulty(Fault::kGradientHeadsCrossed)) heads_of.first = all - 1 - heads_of.first;
-      put(whole, phase == 0 ? leaving : arriving, heads_of, name == 'g', there);
+      if (!(name == 'l' && phase == 0 && faulty(Fault::kKeepsOwnHeads)))
+        put(whole, phase == 0 ? leaving : arriving, heads_of, name == 'g', there);
+      keep(leaving, arriving);
     }
     return whole;
   }
@@ -189,6 +198,7 @@ class FaultyUlysses {
   const Problem& p_;
   RankTrace& trace_;
   int me_, n_;
+  std::vector<Buffer> kept_;
 };
 
 // Four query heads on four ranks, two of which share a KV head.

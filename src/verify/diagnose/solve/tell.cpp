@@ -74,7 +74,7 @@ class Teller {
         if ((law.which != Law::Which::kReflected || domain.kind == Domain::Kind::kAll) &&
             explains(law, domain))
           fit.push_back(law);
-      if (!fit.empty()) return Told{fit.front(), domain, {fit.begin() + 1, fit.end()}};
+      if (!fit.empty()) return Told{fit.front(), shown(domain, fit.front()), {fit.begin() + 1, fit.end()}};
     }
     return {};
   }
@@ -150,9 +150,18 @@ class Teller {
     for (const Domain& domain : domains()) {
       const bool fits =
           std::ranges::all_of(could, [&](const Pair& p) { return inside(domain, p) == pairs.contains(p); });
-      if (fits) return domain;
+      if (fits) return shown(domain, law);
     }
     return {Kind::kPairs, 0, {pairs.begin(), pairs.end()}};
+  }
+
+  // All blocks, but for the own one if the law would not show there: nothing is said about it.
+  Domain shown(const Domain& domain, const Law& law) const {
+    const auto at = visible_.find(law);
+    if (domain.kind != Domain::Kind::kAll || !place_.ring || at == visible_.end() || at->second.empty())
+      return domain;
+    const bool own = std::ranges::any_of(at->second, [&](const Pair& pair) { return step(pair) == 0; });
+    return own ? domain : Domain{Domain::Kind::kReceived};
   }
 
   const Arrangement& place_;

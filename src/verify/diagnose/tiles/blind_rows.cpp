@@ -24,8 +24,10 @@ template <class Body>
 bool all_rows(const Evidence& e, Body body) {
   for (Index b = 0; b < e.problem.batch; ++b)
     for (Index h = 0; h < e.problem.heads; ++h)
-      for (Index i = 0; i < static_cast<Index>(e.problem.queries.size()); ++i)
+      for (Index i = 0; i < static_cast<Index>(e.problem.queries.size()); ++i) {
+        e.tick();
         if (!body(RowPlace{b, h, i})) return false;
+      }
   return true;
 }
 

@@ -1,0 +1,196 @@
+"""Calls of a function that is judged, and the tensors that it returns."""
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ringcraft import _core
+from ringcraft._arrays import Array, numbers, transposed
+from ringcraft._cases import Abilities, settings_for, settings_of
+
+GRADIENTS = ("dq", "dk", "dv")
+TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
+
+
+class Raised(Exception):
+    """The function raised an exception, or ended the program: its text is the traceback."""
+
+
+@contextmanager
+def theirs(ours: type[Exception] = Raised) -> Iterator[None]:
+    """Raises what code of somebody else raises as Raised, but for these."""
+    try:
+        yield
+    except (Raised, ours):
+        raise
+    except (Exception, SystemExit) as error:  # a program that it ends would look like one in which all went well
+        raise Raised(traceback.format_exc(limit=-3)) from error
+
+
+class Caller:
+    """Calls a function for a case and returns its tensors, whole, [batch, heads, seqlen, width]."""
+
+    def __init__(self, function: Callable[..., Any], can: Abilities, *, arrays: str, dtype: str, axes: str,
+                 backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:
+        self.function, self.can, self.arrays, self.dtype, self.axes = function, can, arrays, dtype, axes
+        self.backward, self.gradients, self.shards = backward, gradients, shards
+
+    def inputs(self, case: _core.Case) -> dict[str, Array]:
+        """q, k, v, dout as the function gets them."""
+        given = case.inputs(self.dtype == "float64")
+        return {name: self._given(array) for name, array in given.items()}
+
+    def _given(self, array: np.ndarray) -> Array:
+        array = np.ascontiguousarray(transposed(array, "bhsd", self.axes + "".join(a for a in "bh" if a not in self.axes)))
+        array = array.reshape(array.shape[:len(self.axes)])
+        if self.arrays == "torch":
+            import torch
+            return torch.from_numpy(array.copy()).to(getattr(torch, self.dtype))
+        if self.arrays == "jax":
+            import jax.numpy
+            return jax.numpy.asarray(array, dtype=self.dtype)
+        if self.dtype not in ("float32", "float64", "float16"):
+            raise _core.Error(f"dtype: expected float64, float32 or float16 with NumPy, got {self.dtype!r}; "
+                              'say arrays="torch" or arrays="jax"')
+        return array.astype(self.dtype)
+
+    def call(self, case: _core.Case, given: Mapping[str, Array]) -> dict[str, Any]:
+        """The tensors that the function returns: whole ones, or a list with one for each rank."""
+        settings = settings_for(case.problem, self.can)
+        q, k, v, dout = (given[name] for name in ("q", "k", "v", "dout"))
+        if self.arrays == "torch" and self.gradients and self.backward is None:
+            return self._with_torch(q, k, v, dout, settings, case)
+        if self.arrays == "jax" and self.gradients and self.backward is None:
+            return self._with_jax(q, k, v, dout, settings, case)
+        tensors = self._forward(q, k, v, settings)
+        if self.backward is not None:
+            told = {name: value for name, value in settings.items() if name in settings_of(self.backward)}
+            with theirs():
+                returned = self.backward(q, k, v, dout, **told)
+            tensors.update(_gradients(returned))
+        return tensors
+
+    def _forward(self, q: Array, k: Array, v: Array, settings: dict[str, Any]) -> dict[str, Any]:
+        with theirs():
+            returned = self.function(q, k, v, **settings)
+        if not self.shards:
+            return _named(returned)
+        if not isinstance(returned, Sequence) or len(returned) != self.can.ranks:
+            raise _core.Error(f"result: expected a list with {self.can.ranks} results, one for each rank, "
+                              f"got {type(returned).__name__}; return [rank 0's, rank 1's, ...], or leave out results=")
+        return by_name([_named(result) for result in returned])
+
+    def _upstream(self, dout: Array, case: _core.Case) -> list[Array]:
+        """dout as the results are dealt: the rows of every rank, or all of them."""
+        if not self.shards:
+            return [dout]
+        before = (slice(None),) * self.axes.index("s")
+        return [dout[(*before, np.array(case.problem.positions(rank), dtype=np.int64))]
+                for rank in range(case.problem.ranks)]
+
+    def _with_torch(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
+                    case: _core.Case) -> dict[str, Any]:
+        import torch
+
+        q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
+        tensors = self._forward(q, k, v, settings)
+        outs = tensors.get("out", []) if self.shards else [tensors.get("out")]
+        pairs = [(out, d) for out, d in zip(outs, self._upstream(dout, case), strict=False)
+                 if torch.is_tensor(out) and out.requires_grad]
+        if not pairs:
+            return tensors
+        with theirs():
+            grads = torch.autograd.grad([out for out, _ in pairs], (q, k, v), materialize_grads=True,
+                                        grad_outputs=[d.to(out.dtype).reshape(out.shape) for out, d in pairs])
+        return {**tensors, **dict(zip(GRADIENTS, grads, strict=True))}
+
+    def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
+                  case: _core.Case) -> dict[str, Any]:
+        import jax
+
+        def outs(q: Array, k: Array, v: Array) -> tuple[list[Array], dict[str, Any]]:
+            tensors = self._forward(q, k, v, settings)
+            return tensors.get("out", []) if self.shards else [tensors[name] for name in tensors if name == "out"], tensors
+
+        with theirs(_core.Error):  # of the results
+            out, pull, tensors = jax.vjp(outs, q, k, v, has_aux=True)
+        with theirs():
+            grads = pull([d.astype(part.dtype).reshape(part.shape)
+                          for part, d in zip(out, self._upstream(dout, case), strict=False)])
+        return {**tensors, **(dict(zip(GRADIENTS, grads, strict=True)) if out else {})}
+
+    def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
+        """The judgement, made once for all ranks of a job."""
+        return judgement()
+
+    def claim(self, case: _core.Case, tensors: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], str]:
+        """The tensors as the judge takes them, and the type that they were computed in: at most that of the inputs."""
+        types = {self.dtype}
+        claim = {}
+        for name, tensor in tensors.items():
+            if tensor is None:
+                continue
+            axes = self.axes.replace("d", "") if name == "lse" else self.axes
+            order = "bhs" if name == "lse" else "bhsd"
+            parts = []
+            for part in tensor if isinstance(tensor, list) else [tensor]:
+                array, kind = numbers(part)
+                if name != "lse" or len(tensors) == 1:
+                    types.add(kind)
+                parts.append(transposed(array, axes, order))
+            if isinstance(tensor, list):
+                dealt = [case.problem.positions(rank) for rank in range(case.problem.ranks)]
+                if len({part.shape[:2] + part.shape[3:] for part in parts}) > 1:
+                    raise _core.Error(f"{name}: expected the same shape on all ranks, but for the rows, got "
+                                      f"{', '.join(str(list(part.shape)) for part in parts)}; return every head and column")
+                if [part.shape[2] for part in parts] != [len(rows) for rows in dealt]:
+                    raise _core.Error(
+                        f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({case.problem.layout}), "
+                        f"got {[part.shape[2] for part in parts]}; layout= says which rank has which rows")
+                whole = np.empty((*parts[0].shape[:2], case.problem.seqlen, *parts[0].shape[3:]), parts[0].dtype)
+                for rows, part in zip(dealt, parts, strict=True):
+                    whole[:, :, rows] = part
+                claim[name] = whole
+            else:
+                claim[name] = parts[0]
+        narrow = [kind for kind in TYPES if kind in types]
+        kinds = {array.dtype for array in claim.values()}
+        if len(kinds) > 1:
+            claim = {name: array.astype(np.float64) for name, array in claim.items()}
+        return claim, narrow[0]
+
+
+def _named(returned: Any) -> dict[str, Any]:
+    if isinstance(returned, tuple):
+        if len(returned) > 2:
+            raise _core.Error(f"result: expected out, (out, lse) or a dict of tensors, got a tuple of {len(returned)}; return "
+                              'the first two, or name them: {"out": out, "dq": dq, ...}')
+        returned = dict(zip(("out", "lse"), returned, strict=False))
+    tensors = returned if isinstance(returned, Mapping) else {"out": returned}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, list):
+            raise _core.Error(f"result: expected out, (out, lse) or a dict of tensors, got a list as {name}; "
+                              'return a tensor, or say results="shards" if these are those of ranks')
+    return {name: tensor for name, tensor in tensors.items() if tensor is not None}
+
+
+def _gradients(returned: Any) -> Mapping[str, Any]:
+    """What a backward function returned, by name."""
+    if isinstance(returned, Mapping):
+        return returned
+    if not isinstance(returned, (tuple, list)) or len(returned) != len(GRADIENTS):
+        got = f"{len(returned)} results" if isinstance(returned, (tuple, list)) else type(returned).__name__
+        raise _core.Error(f"backward: expected {', '.join(GRADIENTS)}, or a dict of them, got {got}; return all three")
+    return dict(zip(GRADIENTS, returned, strict=True))
+
+
+def by_name(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The results of all ranks, a list for each tensor."""
+    if any(result.keys() != each[0].keys() for result in each):
+        raise _core.Error("result: expected the same tensors from every rank, got "
+                          f"{'; '.join(', '.join(result) for result in each)}; return all of them, or None, on all ranks")
+    return {name: [result[name] for result in each] for name in each[0]}

@@ -1,0 +1,137 @@
+"""The judge of a function: the verdict on each case, and what cases tell of each other."""
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ringcraft import _core
+from ringcraft._arrays import numbers, transposed
+from ringcraft._calls import GRADIENTS, TYPES, Caller, Raised
+from ringcraft._cases import smaller
+from ringcraft._ending import kept_running
+from ringcraft._verdicts import Cause, Verdict, ids_of, mistakes_in
+
+MOST_ASKED = 6  #: cases of a kind, plain ones, that rule a mistake out together
+Kind = tuple[bool, bool, bool, bool]
+
+
+def kind_of(case: _core.Case) -> Kind:
+    """What code may branch on: limits on both sides, packed sequences, grouped heads."""
+    problem = case.problem
+    return (problem.mask.left is not None, problem.mask.right is not None, bool(problem.mask.cu_seqlens),
+            problem.heads != problem.kv_heads)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a function returned for a case, as the judge takes it."""
+    case: _core.Case
+    claim: dict[str, np.ndarray]  #: [batch, heads, seqlen, width]
+    dtype: str                    #: that it was computed in
+
+
+class Judge:
+    """Asks a function cases and judges its answers."""
+
+    def __init__(self, caller: Caller, tf32: bool) -> None:
+        self.caller, self.tf32 = caller, tf32
+        # What cases tell of wrong ones of their kind: which mistakes it is not, and, since it is none that shows in the
+        # right ones, which it may be where a wrong one has no number at all.
+        self.refuted: set[tuple[str, Kind]] = set()
+        self.right: set[Kind] = set()
+
+    def __call__(self, case: _core.Case) -> Verdict:
+        try:
+            answer = self._asked(case)
+        except Raised as raised:
+            return Verdict(case, False, f"{case.name}: it raised an exception\n{raised}")
+        claim, dtype = answer.claim, answer.dtype
+        asked = {name: np.ascontiguousarray(transposed(numbers(array)[0], self.caller.axes, "bhsd"))
+                 for name, array in self.caller.inputs(case).items()}  # made anew: a function may write into what it got
+        if len({array.dtype for array in (*asked.values(), *claim.values())}) > 1 and dtype == "float64":
+            asked = {name: array.astype(np.float64) for name, array in asked.items()}
+        dout = asked["dout"] if any(name in claim for name in GRADIENTS) else None
+        right, text, data = self.caller.once(lambda: _core.judge(
+            case.problem, asked["q"], asked["k"], asked["v"], dout, claim,
+            known_ranks=self.caller.can.ranks is not None, dtype=dtype, tf32=self.tf32,
+            sequence_order=not self.caller.shards, title=case.name,
+            refuted=[cause for cause, kind in self.refuted if kind == kind_of(case)],
+            no_numbers_tell=kind_of(case) in self.right))
+        narrowed = dtype if TYPES.index(dtype) < TYPES.index(self.caller.dtype) else ""
+        return Verdict(case, right, text, json.loads(data), narrowed)
+
+    def _asked(self, case: _core.Case) -> Answer:
+        with kept_running():
+            tensors = self.caller.call(case, self.caller.inputs(case))
+        return Answer(case, *self.caller.claim(case, tensors))
+
+    def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
+        """The same, after all cases have ruled out mistakes of the wrong ones of their kind."""
+        self.right = {kind_of(verdict.case) for verdict in verdicts if verdict.right}
+        verdicts = [self(verdict.case) if self._may_tell_more(verdict) else verdict for verdict in verdicts]
+        for kind in {kind_of(verdict.case) for verdict in verdicts}:
+            alike = [verdict for verdict in verdicts if kind_of(verdict.case) == kind]
+            self.refuted |= {(cause, kind) for cause in self._refuted_by_right(alike) | self._refuted_by_wrong(alike)}
+        return [self(verdict.case) if any((cause, kind_of(verdict.case)) in self.refuted for cause in ids_of(verdict))
+                else verdict for verdict in verdicts]
+
+    def _may_tell_more(self, verdict: Verdict) -> bool:
+        return not verdict.right and not verdict.has_numbers and kind_of(verdict.case) in self.right
+
+    def _refuted_by_right(self, alike: Sequence[Verdict]) -> set[str]:
+        """The mistakes named that would show in several of the right cases, in every one that is asked."""
+        right = [verdict.case for verdict in alike if verdict.right and verdict.case.data == "normal"
+                 and verdict.case.problem.seqlen > verdict.case.problem.ranks][:MOST_ASKED]
+        causes = set[str]().union(*(mistakes_in(verdict) for verdict in alike)) if len(right) > 1 else set()
+        for case in right:
+            causes = self._refuted(case, causes)
+        return causes
+
+    def _refuted_by_wrong(self, alike: Sequence[Verdict]) -> set[str]:
+        """The mistakes of some wrong cases that others refute, which have one that nothing refutes in the former."""
+        named = [(verdict, mistakes_in(verdict)) for verdict in alike if verdict.has_numbers and mistakes_in(verdict)]
+        causes = set[str]().union(*(mistakes for _, mistakes in named))
+        if all(mistakes == causes for _, mistakes in named):
+            return set()
+        asked = []
+        for verdict, mistakes in named[:2 * MOST_ASKED]:
+            answer = self._asked(verdict.case)
+            asked.append((mistakes, self._refuted(verdict.case, causes, answer)))
+
+        def of(cause: str) -> list[set[str]]:
+            """What is refuted by each case that names it."""
+            return [refuted for mistakes, refuted in asked if cause in mistakes]
+
+        return {cause for cause in causes if any(cause not in refuted for refuted in of(cause)) and any(
+            cause in refuted and cause not in mistakes and any(other not in set[str]().union(*of(cause)) for other in mistakes)
+            for mistakes, refuted in asked)}
+
+    def _refuted(self, case: _core.Case, causes: Collection[str], answer: Answer | None = None) -> set[str]:
+        """Those of these causes whose mistakes give other numbers than this answer; without one, than attention."""
+        if not causes:
+            return set()
+        given = case.inputs(self.caller.dtype == "float64")
+        return set(_core.refuted_mistakes(
+            case.problem, given["q"], given["k"], given["v"], given["dout"] if self.caller.gradients else None,
+            answer.claim if answer else {}, sorted(causes), answer.dtype if answer else self.caller.dtype))
+
+    def simplest(self, verdict: Verdict, cause: Cause | None) -> Verdict:
+        """A wrong case with this cause that is as simple as could be found from this one."""
+        def alike(other: Verdict) -> bool:
+            return not other.right and bool(other.data) == bool(verdict.data) and (
+                cause is None or cause.id in ids_of(other))
+        for _ in range(20):
+            for case in smaller(verdict.case, self.caller.can):
+                try:
+                    other = self(case)
+                except _core.Error:
+                    continue
+                if alike(other):
+                    verdict = other
+                    break
+            else:
+                break
+        return verdict

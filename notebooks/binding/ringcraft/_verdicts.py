@@ -1,0 +1,147 @@
+"""Verdicts on cases, and what they tell together."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringcraft import _core
+from ringcraft._cases import code_of
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely reason for an error."""
+    id: str        #: the same mistake has the same id everywhere
+    sentence: str  #: what the mistake is
+    question: str  #: one that helps to find it
+
+    @property
+    def general(self) -> bool:
+        """Whether it says which numbers are wrong rather than by which mistake."""
+        return _core.is_general(self.id)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one case."""
+    case: _core.Case
+    right: bool
+    text: str                     #: for people
+    data: dict[str, Any] = field(default_factory=dict, repr=False)  #: for programs; empty if nothing could be judged
+    narrowed: str = ""            #: the type of its results, if it is narrower than that of its inputs
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {'right' if self.right else 'wrong'}, {self.case.name}{_named_causes(self.causes)}>"
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The likely causes, the likeliest first."""
+        return [Cause(cause["id"], cause["sentence"], cause["question"])
+                for row in self.data.get("rows", []) for cause in row["causes"]]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a row is wrong without being NaN or infinite."""
+        return any("x" in signs for row in self.data.get("rows", []) for drawn in row["maps"] for signs in drawn["ranks"])
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict on a function over all cases. True if every case is right, and there was at least one."""
+    name: str
+    verdicts: list[Verdict]
+    smallest: Verdict | None = None  #: a wrong case that is as simple as could be found, with the same cause
+
+    @property
+    def right(self) -> bool:
+        """Whether every case is right, and there was at least one."""
+        return bool(self.verdicts) and not self.wrong
+
+    @property
+    def wrong(self) -> list[Verdict]:
+        """The verdicts on wrong cases."""
+        return [verdict for verdict in self.verdicts if not verdict.right]
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause that explains most of the wrong cases, and at least half of them: one alone may fit others by chance.
+
+        Cases without a wrong number that is a number count only if there are no others: NaN equals the NaN of many
+        mistakes. Its sentence is that of the example.
+        """
+        shared = self._shared()
+        return next((cause for cause in self.example.causes if cause.id == shared), None) if self.example else None
+
+    def _shared(self) -> str | None:
+        """The id of the cause."""
+        telling = [verdict for verdict in self.wrong if verdict.has_numbers] or self.wrong
+        found = [cause for verdict in telling for cause in verdict.causes]
+        counts = Counter(cause.id for verdict in telling for cause in {cause.id: cause for cause in verdict.causes}.values())
+        known = [cause for cause in found if 2 * counts[cause.id] >= len(telling)]
+        best = max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
+        return best.id if best else None
+
+    def agreeing(self) -> list[Verdict]:
+        """The wrong cases that this cause explains."""
+        shared = self._shared()
+        return [verdict for verdict in self.wrong if shared in ids_of(verdict)]
+
+    @property
+    def example(self) -> Verdict | None:
+        """The wrong case that tells most: that cause, the fewest others, many tokens."""
+        return min(self.agreeing() or self.wrong, default=None,
+                   key=lambda verdict: (not verdict.data, not verdict.has_numbers, len(verdict.causes),
+                                        -verdict.case.problem.seqlen))
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __repr__(self) -> str:
+        cause = _named_causes([self.cause] if self.cause else [])
+        return f"<Verification: {self.name}, {len(self.wrong)} of {len(self.verdicts)} cases wrong{cause}>"
+
+    def __str__(self) -> str:
+        if not self.verdicts:
+            return f"{self.name}: no case fits what it takes; nothing was judged"
+        if self.right:
+            return f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})"
+        lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
+        if self.cause is not None:
+            lines[0] += f"; {len(self.agreeing())} of these have the cause below"
+        elif any(verdict.causes for verdict in self.wrong):
+            lines[0] += "; no cause explains half of them"
+            if self.example is not None and self.example.causes:
+                lines[0] += ", and those below may fit this case by chance"
+        if self.example is not None:
+            lines += ["", self.example.text.rstrip()]
+        if self.smallest is not None:
+            lines += ["", "A small wrong case:", f"    case = {code_of(self.smallest.case)}"]
+        return "\n".join(lines)
+
+    def _judged(self) -> str:
+        """The tensors that were judged; in how many cases, if not in all; and as what, if not in the type of the inputs."""
+        counts = Counter(name for verdict in self.verdicts for name in verdict.data["judged"])
+        names = [name + ("" if count == len(self.verdicts) else f" in {count}") for name, count in counts.items()]
+        types = sorted({verdict.narrowed for verdict in self.verdicts} - {""})
+        return ", ".join(names) + (f"; returned as {' and '.join(types)}, which may be that far off" if types else "")
+
+    def require(self) -> None:
+        """Raises AssertionError with the text, unless all is right."""
+        if not self.right:
+            raise AssertionError(str(self))
+
+
+def _named_causes(causes: Sequence[Cause]) -> str:
+    return f"; {causes[0].sentence}" if causes else ""
+
+
+def ids_of(verdict: Verdict) -> set[str]:
+    """The ids of its causes."""
+    return {cause.id for cause in verdict.causes}
+
+
+def mistakes_in(verdict: Verdict) -> set[str]:
+    """The ids of those that name a mistake."""
+    return {cause.id for cause in verdict.causes if not cause.general}
