@@ -51,9 +51,9 @@ std::vector<WrongFile> attacks_of(const LessonInfo& lesson);
 /// The same for tests/misconceptions/equivalent/NNN_name.
 std::vector<RightFile> equivalents_of(const LessonInfo& lesson);
 
-/// How many of these files a run looks at, which is printed unless it is all of them: a third, at most eight;
-/// under sanitizers, which make a verdict ten times as slow and judge nothing else than the library around
-/// the student's file, at most four. A long run: all.
+/// How many of these wrong files a run looks at, which is printed unless it is all of them: a third, at most
+/// five; under sanitizers, which make a verdict ten times as slow and judge nothing else than the library
+/// around the student's file, at most four. A long run: all.
 std::size_t looked_at_count(std::size_t all);
 
 /// looked_at_count of these, spread evenly.
@@ -64,5 +64,9 @@ std::vector<File> looked_at(const std::vector<File>& all) {
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;
 }
+
+/// Every second of a lesson's attacks, which is printed: in one lesson the first and those after it, in the
+/// next the others, since most attacks are tried in several. A long run: all.
+std::vector<WrongFile> tried_attacks(const LessonInfo& lesson);
 
 }  // namespace ringcraft::judge

@@ -1,8 +1,8 @@
 // Judges the corpus. Exits 0 if every claim of every file holds; prints those that do not.
 //   misconceptions LESSON            wrong files fail where they say so, with the first cause of the table
-//                                    (every third, at most eight; with RINGCRAFT_LONG=1 all);
+//                                    (every third, at most five; with RINGCRAFT_LONG=1 all);
 //                                    equivalent ones pass
-//   misconceptions --attacks LESSON  attacks end in the verdicts that they name
+//   misconceptions --attacks LESSON  attacks end in the verdicts that they name (every second; likewise all)
 //   misconceptions --causes [LESSON] prints every wrong file's mistake and first cause
 //   misconceptions --write [LESSON]  writes tests/misconceptions/tables/NNN_name.csv
 #include <sys/wait.h>
@@ -133,7 +133,7 @@ void judge_attacks(const LessonInfo& lesson) {
     if (wait(&status) < 0 || status != 0) ++complaints;
     --running;
   };
-  for (const WrongFile& file : attacks_of(lesson)) {
+  for (const WrongFile& file : tried_attacks(lesson)) {
     if (running == kAtOnce) wait_for_one();
     const pid_t child = fork();
     if (child < 0) throw Error("attacks", "a process for each", "none", "look at the limit of processes");

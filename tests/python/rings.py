@@ -190,6 +190,9 @@ class Ring:
             dk, dv = (self.grouped(self.whole([each[i] for each in sums], problem)) for i in (0, 1))
             if self.mistake == "dk and dv exchanged":
                 dk, dv = dv, dk
+            if self.mistake == "halves of dk and dv exchanged":
+                shards = [[np.roll(each, -((each.shape[2] + 1) // 2), 2) for each in pair] for pair in sums]
+                dk, dv = (self.grouped(self.whole([each[i] for each in shards], problem)) for i in (0, 1))
             return self.whole(dq, problem), dk, dv
 
 

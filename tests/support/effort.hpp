@@ -32,4 +32,11 @@ std::vector<T> fewer_under_sanitizer(std::vector<T> all, std::size_t step) {
   return some;
 }
 
+// All of them in a long run, else one: the next at each turn.
+template <class T>
+std::vector<T> one_by_turns(const std::vector<T>& all, std::size_t turn) {
+  if (long_run()) return all;
+  return {all[turn % all.size()]};
+}
+
 }  // namespace ringcraft::testing

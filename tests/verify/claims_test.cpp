@@ -221,12 +221,13 @@ void judge_small(DType type, Margins& m) {
       if (all) judge_right({type, problem_of(1024, 64, mask, 2, 1), numbers}, steps, m);
     }
     std::vector<Problem> problems{problem_of(64, 32, mask, 4, 2), problem_of(64, 128, mask)};
-    if (!fewer) problems.push_back(problem_of(1024, 64, mask));
+    if (all || (!fewer && mask == causal_mask())) problems.push_back(problem_of(1024, 64, mask));
     for (const Problem& problem : problems) judge_wrong({type, problem}, mistakes(problem), m);
   }
   // Sums in float32 err by more than their terms do.
+  const Index longest = all ? 2000 : fewer ? 250 : 1000;
   for (const Numbers& numbers : {kPeaked, kDrifting, kRepeated})
-    judge_right({type, problem_of(fewer ? 250 : 2000, 32, full_mask(), 1, 1), numbers}, steps, m);
+    judge_right({type, problem_of(longest, 32, full_mask(), 1, 1), numbers}, steps, m);
 }
 
 // One head of 16384 tokens: the rounding of CPU kernels, and the smallest mistakes that are detectable among

@@ -43,8 +43,8 @@ std::vector<Match> matches_in(const Evidence& e, const TwistedRing& ring,
   std::vector<Match> matches;
   for (const bool slow : {false, true}) {
     for (const Suspect& suspect : suspects) {
-      if (suspect.example || e.is_refuted(suspect.cause) || TwistedRing::slow(suspect.twist) != slow || !affordable(e, suspect) ||
-          !ring.can_be(suspect.twist))
+      if (suspect.example || e.is_refuted(suspect.cause) || TwistedRing::slow(suspect.twist) != slow ||
+          !affordable(e, suspect) || !ring.can_be(suspect.twist))
         continue;
       if (match(e, ring, suspect, group, glance).fit == Fit::kNone) continue;
       if (match(e, ring, suspect, group, look).fit == Fit::kNone) continue;
@@ -149,7 +149,8 @@ Found search_after(const Evidence& e, const Twist& forward, const Arrangement& a
     const Twist& t = suspect.twist;
     Twist both = forward;
     both.weights = t.weights, both.delta = t.delta, both.dout = t.dout, both.dq = t.dq;
-    both.journey = t.journey, both.group = t.group, both.stale = t.stale, both.negated = t.negated;
+    both.journey = t.journey, both.kv_rows = t.kv_rows, both.group = t.group, both.stale = t.stale,
+    both.negated = t.negated;
     both.swapped = t.swapped, both.dv_turned = t.dv_turned, both.dk_turned = t.dk_turned;
     both.dq_scales = t.dq_scales, both.dk_scales = t.dk_scales;
     both.dkv_ranks = t.dkv_ranks, both.dq_ranks = t.dq_ranks;

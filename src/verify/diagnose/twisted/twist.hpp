@@ -206,6 +206,7 @@ enum class RowTwist : std::uint8_t {
   kShardOutside,
   kRankBefore,  ///< the row at the same index of the rank before
   kNextRank,    ///< of the next rank
+  kHalves,      ///< the two halves of each shard, or its two chunks, are exchanged
 };
 
 /// The rows of k and v (or of dout) that a rank received.
@@ -303,6 +304,7 @@ struct Twist {
   DealTwist dout{};            ///< which rows of dout a rank has
   DqTwist dq{};                ///< what dq keeps
   JourneyTwist journey{};      ///< where dk and dv go
+  RowTwist kv_rows{};          ///< the row that each row of dk and dv holds
   GroupTwist group{};          ///< how heads contribute to dk and dv
   Done through = Done::kNo;    ///< dS of masked pairs counts, though their scores are constant
   Done stale = Done::kNo;      ///< backward reads the own k and v at every step

@@ -155,7 +155,7 @@ TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query
 }
 
 std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) const {
-  const RowPlace from = source(twist, row, in_.q.extents());
+  const RowPlace from = source(twist.rows, row, in_.q.extents());
   const Query at = query(from.batch, from.head, from.row);
   const Mask mask = mask_of(twist);
   const Index batch = kv_batch(twist, at.batch), head = kv_head(twist, at.head);
@@ -278,7 +278,7 @@ void TwistedRing::add_turned(const Twist& twist, const Mask& mask, const RowPlac
 }
 
 KvRows TwistedRing::dkv(const Twist& twist, const RowPlace& row) const {
-  const RowPlace from = source(twist, row, in_.k.extents());
+  const RowPlace from = source(twist.kv_rows, source(twist.rows, row, in_.k.extents()), in_.k.extents());
   const std::vector<double> zero(static_cast<std::size_t>(in_.q.extents().width), 0.0);
   KvRows sum{zero, zero};
   const Mask mask = mask_of(twist);

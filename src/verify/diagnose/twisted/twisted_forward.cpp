@@ -210,7 +210,7 @@ Merged TwistedRing::scan(const Twist& twist, const RowPlace& row) const {
 }
 
 Merged TwistedRing::forward(const Twist& twist, const RowPlace& row, int steps) const {
-  const RowPlace from = source(twist, row, in_.q.extents());
+  const RowPlace from = source(twist.rows, row, in_.q.extents());
   const bool by_keys =
       twist.scan != ScanTwist{} || twist.lse == LseTwist::kOfWeights || twist.lse == LseTwist::kBareMaximum;
   if (by_keys && steps < 0) return scan(twist, from);

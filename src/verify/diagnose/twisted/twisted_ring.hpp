@@ -68,7 +68,7 @@ class TwistedRing {
   View view(const Twist& twist, int rank, int step) const;
   int steps(const Twist& twist) const;
   Query query(Index batch, Index head, Index row) const;
-  RowPlace source(const Twist& twist, const RowPlace& row, const Extents& extents) const;
+  RowPlace source(RowTwist rows, const RowPlace& row, const Extents& extents) const;
   Mask mask_of(const Twist& twist) const;
   bool sees(const Twist& twist, const Mask& mask, const Query& query, int label, Index b) const;
   Index kv_head(const Twist& twist, Index head) const;

@@ -118,6 +118,15 @@ std::vector<Position> moved(std::vector<Position> borders, Position by) {
   return borders;
 }
 
+// The length of the first of two runs of neighbours; the half of other shards.
+Index early_part(const std::vector<Index>& shard) {
+  const auto apart = [](Index a, Index b) { return b != a + 1; };
+  const auto gap = std::ranges::adjacent_find(shard, apart);
+  const bool two_runs =
+      gap != shard.end() && std::ranges::adjacent_find(gap + 1, shard.end(), apart) == shard.end();
+  return two_runs ? gap - shard.begin() + 1 : (static_cast<Index>(shard.size()) + 1) / 2;
+}
+
 }  // namespace
 
 Mask TwistedRing::mask_of(const Twist& twist) const {
@@ -264,9 +273,9 @@ Index TwistedRing::dealt(DealTwist deal, int block, Index row) const {
   return deal == DealTwist::kThrice ? on(on(right)) : on(right);
 }
 
-RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Extents& extents) const {
+RowPlace TwistedRing::source(RowTwist rows, const RowPlace& row, const Extents& extents) const {
   const auto p = static_cast<std::size_t>(row.row);
-  switch (twist.rows) {
+  switch (rows) {
     case RowTwist::kLayoutOrder:
       return {row.batch, row.head, arrangement_.order[p]};
     case RowTwist::kInverseOrder:
@@ -283,19 +292,25 @@ RowPlace TwistedRing::source(const Twist& twist, const RowPlace& row, const Exte
     case RowTwist::kShardInside:
     case RowTwist::kShardOutside: {
       const int rank = arrangement_.owner[p];
-      const auto rows = static_cast<Index>(arrangement_.blocks[static_cast<std::size_t>(rank)].size());
-      const bool inside = twist.rows == RowTwist::kShardInside;
+      const auto length = static_cast<Index>(arrangement_.blocks[static_cast<std::size_t>(rank)].size());
+      const bool inside = rows == RowTwist::kShardInside;
       const Index local = arrangement_.local[p];
-      const Index flat = inside ? row.head * rows + local : local * extents.heads + row.head;
-      return {row.batch, inside ? flat % extents.heads : flat / rows,
-              arrangement_.at(rank, inside ? flat / extents.heads : flat % rows)};
+      const Index flat = inside ? row.head * length + local : local * extents.heads + row.head;
+      return {row.batch, inside ? flat % extents.heads : flat / length,
+              arrangement_.at(rank, inside ? flat / extents.heads : flat % length)};
     }
     case RowTwist::kRankBefore:
     case RowTwist::kNextRank: {
-      const int step = twist.rows == RowTwist::kNextRank ? 1 : -1;
+      const int step = rows == RowTwist::kNextRank ? 1 : -1;
       const Index from =
           arrangement_.at(arrangement_.wrapped(arrangement_.owner[p] + step), arrangement_.local[p]);
       return {row.batch, row.head, from < 0 ? row.row : from};
+    }
+    case RowTwist::kHalves: {
+      const std::vector<Index>& shard = arrangement_.blocks[static_cast<std::size_t>(arrangement_.owner[p])];
+      const auto length = static_cast<Index>(shard.size());
+      return {row.batch, row.head,
+              shard[static_cast<std::size_t>((arrangement_.local[p] + early_part(shard)) % length)]};
     }
     case RowTwist::kRight:
       break;
@@ -344,7 +359,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
          twist.stale == right.stale && twist.dkv_ranks == 0 && twist.dq_ranks == 0 &&
          twist.dout == right.dout && twist.delta != DeltaTwist::kPlainRows &&
          twist.rows != RowTwist::kLayoutOrder && twist.rows != RowTwist::kInverseOrder &&
-         twist.rows < RowTwist::kShardInside && twist.lse != LseTwist::kOwnBlock;
+         twist.rows < RowTwist::kShardInside && twist.kv_rows == right.kv_rows &&
+         twist.lse != LseTwist::kOwnBlock;
 }
 
 }  // namespace ringcraft::verify
