@@ -145,3 +145,8 @@ def ids_of(verdict: Verdict) -> set[str]:
 def mistakes_in(verdict: Verdict) -> set[str]:
     """The ids of those that name a mistake."""
     return {cause.id for cause in verdict.causes if not cause.general}
+
+
+def most_named(verdicts: Sequence[Verdict]) -> int:
+    """The number of verdicts that name the mistake that most of them name."""
+    return max(Counter(cause for verdict in verdicts for cause in mistakes_in(verdict)).values(), default=0)
