@@ -14,7 +14,8 @@ from ringcraft._cases import smaller
 from ringcraft._ending import kept_running
 from ringcraft._verdicts import Cause, Verdict, ids_of, mistakes_in, most_named
 
-MOST_ASKED = 6  #: cases of a kind, plain ones, that rule a mistake out together
+MOST_ASKED = 6   #: cases of a kind, plain ones, that rule a mistake out together
+MOST_WORK = 1e9  #: multiplications of attention in a case that is asked for what it rules out
 Kind = tuple[bool, ...]
 
 
@@ -28,6 +29,12 @@ def kind_of(case: _core.Case) -> Kind:
 def is_even(case: _core.Case) -> bool:
     """Whether all ranks have as many rows: where they do not, code may fail in a way of its own."""
     return case.problem.seqlen % (2 * case.problem.ranks) == 0
+
+
+def is_small(case: _core.Case) -> bool:
+    """Whether all known mistakes can be computed for it in seconds."""
+    p = case.problem
+    return p.batch * p.heads * p.seqlen ** 2 * p.head_dim <= MOST_WORK
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Judge:
     def _refuted_by_right(self, alike: Sequence[Verdict]) -> set[str]:
         """The mistakes named that would show in several of the right cases, in every one that is asked."""
         right = [verdict.case for verdict in alike if verdict.right and verdict.case.data == "normal"
-                 and verdict.case.problem.seqlen > verdict.case.problem.ranks][:MOST_ASKED]
+                 and verdict.case.problem.seqlen > verdict.case.problem.ranks and is_small(verdict.case)][:MOST_ASKED]
         causes = set[str]().union(*(mistakes_in(verdict) for verdict in alike)) if len(right) > 1 else set()
         for case in right:
             causes = self._refuted(case, causes)
@@ -107,14 +114,18 @@ class Judge:
 
     def _refuted_by_wrong(self, alike: Sequence[Verdict]) -> set[str]:
         """The mistakes of some wrong cases that others refute, which have one that nothing refutes in the former."""
-        named = [(verdict, mistakes_in(verdict)) for verdict in alike if verdict.has_numbers and mistakes_in(verdict)]
+        named = [(verdict.case, mistakes_in(verdict)) for verdict in alike
+                 if verdict.has_numbers and mistakes_in(verdict) and is_small(verdict.case)]
         causes = set[str]().union(*(mistakes for _, mistakes in named))
         if all(mistakes == causes for _, mistakes in named):
             return set()
         asked = []
-        for verdict, mistakes in named[:2 * MOST_ASKED]:
-            answer = self._asked(verdict.case)
-            asked.append((mistakes, self._refuted(verdict.case, causes, answer), is_even(verdict.case)))
+        for case, mistakes in named[:2 * MOST_ASKED]:
+            try:
+                answer = self._asked(case)
+            except Raised:  # it did not when it was asked before
+                continue
+            asked.append((mistakes, self._refuted(case, causes, answer), is_even(case)))
 
         def of(cause: str) -> list[set[str]]:
             """What is refuted by each case that names it."""
