@@ -15,7 +15,8 @@ struct Scene {
   StoredInputs stored = stored_inputs(make_inputs(asked, DType::kFloat64), {});
   Answer answer = oracle(asked.problem, stored.inputs).value;
 
-  ClaimVerdict judged(std::function<void(JudgingPhase, double)> progress = {}) const {
+  ClaimVerdict judged(std::function<void(JudgingPhase, double)> progress = {},
+                      DiagnoseOptions diagnose = {}) const {
     return judge_claim({.problem = asked.problem,
                         .stored = stored,
                         .answer = clone(answer),
@@ -23,7 +24,7 @@ struct Scene {
                         .key_width = 8,
                         .value_width = 8,
                         .title = "theirs",
-                        .diagnose = {},
+                        .diagnose = std::move(diagnose),
                         .progress = std::move(progress)});
   }
   void spoil_dk() { head_of<double>(answer.dk, 0, 1)(13, 3) += 0.25; }
@@ -102,24 +103,14 @@ TEST_CASE("of rows in other orders only one that is right becomes a remark") {
 TEST_CASE("the search for a mistake can be ended by its caller") {
   Scene scene;
   scene.spoil_dk();
-  const auto judged = [&](DiagnoseOptions options) {
-    return judge_claim({.problem = scene.asked.problem,
-                        .stored = scene.stored,
-                        .answer = clone(scene.answer),
-                        .unjudged = {},
-                        .key_width = 8,
-                        .value_width = 8,
-                        .diagnose = std::move(options)});
-  };
   int polled = 0;
-  judged({.poll = [&] { ++polled; }});
+  scene.judged({}, {.poll = [&] { ++polled; }});
   CHECK(polled > 100);
   struct Ended {};
-  CHECK_THROWS_AS(judged({.poll =
-                              [&] {
-                                if (--polled == 0) throw Ended();
-                              }}),
-                  Ended);
+  const auto end = [&] {
+    if (--polled == 0) throw Ended();
+  };
+  CHECK_THROWS_AS(scene.judged({}, {.poll = end}), Ended);
 }
 
 TEST_CASE("a claim is judged by its narrowest type, lse apart, or by the narrower one that is said") {
