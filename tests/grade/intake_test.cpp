@@ -458,7 +458,8 @@ TEST_CASE("a class of 60 with 8 files each, in time that grows as the number of 
   CHECK(testing::growth(15, 60, read) < 8);  // 4 where it grows as the number, 16 as its square
 }
 
-TEST_CASE("submission_metadata.json says who, when, and whether it is late, and nonsense in it says nothing") {
+TEST_CASE(
+    "submission_metadata.json says who, when, and whether it is late, and nonsense in it says nothing") {
   const auto of = [](const std::string& due, const std::string& user) {
     return read_submission(R"({"created_at": "2026-05-02T10:00:00.5-07:00", "assignment": {"due_date": )" +
                            due + R"(}, "users": [)" + user + "]}");
