@@ -234,6 +234,8 @@ TEST_CASE("after a hang nothing more is tried") {
   options.per_call = std::chrono::milliseconds(500);
   const Report report = check(104, kAttacks / "hangs.cpp", options).report;
   CHECK(failed(report) == std::set<std::string>{"104.two-halves"});
+  CHECK(testing::contains(row(report, "104.nothing-with-nothing").sentence,
+                          "did not come back in 104.two-halves"));
   int untried = 0;
   for (const verify::ReportRow& one : report.rows)
     untried += testing::contains(one.sentence, "did not come back in 104.two-halves");

@@ -110,6 +110,11 @@ def cases_for(can: Abilities, full: bool) -> list[_core.Case]:
     return cases if full else typical(cases, 40)
 
 
+def is_even(problem: _core.Problem) -> bool:
+    """Whether all ranks have as many rows, in either half of them."""
+    return problem.seqlen % (2 * problem.ranks) == 0
+
+
 def typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
     """At most so many of them, in their order: of every kind of mask as many, of full and causal ones twice as many; of
     these, every value of every axis as often as others."""
@@ -120,7 +125,7 @@ def typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
     def values(case: _core.Case) -> list[tuple[str, Any]]:
         p = case.problem
         return [("data", case.data), ("group", p.heads // p.kv_heads), ("kv_heads", p.kv_heads > 1), ("width", p.head_dim),
-                ("batch", p.batch), ("ragged", p.seqlen % (2 * p.ranks) > 0), ("length", p.seqlen.bit_length())]
+                ("batch", p.batch), ("even", is_even(p)), ("length", p.seqlen.bit_length())]
 
     left = list(range(len(cases)))
     chosen: list[int] = []

@@ -10,7 +10,7 @@ import numpy as np
 from ringcraft import _core
 from ringcraft._arrays import numbers, transposed
 from ringcraft._calls import GRADIENTS, TYPES, Caller, Raised
-from ringcraft._cases import smaller
+from ringcraft._cases import is_even, smaller
 from ringcraft._ending import kept_running
 from ringcraft._verdicts import Cause, Verdict, ids_of, mistakes_in, most_named
 
@@ -26,11 +26,6 @@ def kind_of(case: _core.Case) -> Kind:
             problem.heads != problem.kv_heads)
 
 
-def is_even(case: _core.Case) -> bool:
-    """Whether all ranks have as many rows: where they do not, code may fail in a way of its own."""
-    return case.problem.seqlen % (2 * case.problem.ranks) == 0
-
-
 def is_small(case: _core.Case) -> bool:
     """Whether all known mistakes can be computed for it in seconds."""
     p = case.problem
@@ -40,7 +35,6 @@ def is_small(case: _core.Case) -> bool:
 @dataclass(frozen=True)
 class Answer:
     """What a function returned for a case, as the judge takes it."""
-    case: _core.Case
     claim: dict[str, np.ndarray]  #: [batch, heads, seqlen, width]
     dtype: str                    #: that it was computed in
 
@@ -78,7 +72,7 @@ class Judge:
     def _asked(self, case: _core.Case) -> Answer:
         with kept_running():
             tensors = self.caller.call(case, self.caller.inputs(case))
-        return Answer(case, *self.caller.claim(case, tensors))
+        return Answer(*self.caller.claim(case, tensors))
 
     def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
         """The same, after all cases have ruled out mistakes of the wrong ones of their kind."""
@@ -125,7 +119,7 @@ class Judge:
                 answer = self._asked(case)
             except Raised:  # it did not when it was asked before
                 continue
-            asked.append((mistakes, self._refuted(case, causes, answer), is_even(case)))
+            asked.append((mistakes, self._refuted(case, causes, answer), is_even(case.problem)))
 
         def of(cause: str) -> list[set[str]]:
             """What is refuted by each case that names it."""
@@ -133,7 +127,7 @@ class Judge:
 
         return {cause for cause in causes if any(cause not in refuted for refuted in of(cause)) and any(
             cause in refuted and cause not in mistakes and any(other not in set[str]().union(*of(cause)) for other in mistakes)
-            for mistakes, refuted, even in asked if even)}
+            for mistakes, refuted, even in asked if even)}  # where shards differ, code may fail in a way of its own
 
     def _refuted(self, case: _core.Case, causes: Collection[str], answer: Answer | None = None) -> set[str]:
         """Those of these causes whose mistakes give other numbers than this answer; without one, than attention."""
