@@ -98,7 +98,7 @@ nb::ndarray<nb::ro> array_of(nb::handle object, std::string_view name) {
   }
   if (array.device_type() != nb::device::cpu::value)
     throw Error(std::string(name), "an array in the memory of the CPU", "one on another device",
-                "move it with .cpu()");
+                "copy it there first: .cpu() in PyTorch, .get() in CuPy");
   if (array.data() == nullptr && array.size() > 0)
     throw Error(std::string(name), "an array with numbers", kind_of(object) + " that has none",
                 "call this outside of what traces or compiles it");

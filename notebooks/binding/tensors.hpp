@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Arrays of Python as tensors of the library and back. Anything that speaks DLPack or the buffer protocol is
-/// taken: NumPy, PyTorch, JAX and CuPy arrays in the memory of the CPU.
+/// taken: arrays in the memory of the CPU, of NumPy, PyTorch, JAX and others.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

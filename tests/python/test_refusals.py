@@ -1,4 +1,6 @@
 """Sentences for strangers: what cannot be computed is refused, by its name, and with what to try."""
+import ctypes
+
 import numpy as np
 import pytest
 import ringcraft
@@ -51,6 +53,25 @@ def test_options_are_named_as_in_python(call):
     with pytest.raises(ringcraft.Error) as refused:
         call()
     assert "--" not in str(refused.value), refused.value
+
+
+def test_an_array_on_a_gpu_is_refused_with_what_to_try():
+    class OnDevice:  # the memory is that of the CPU, and says that it is a GPU's
+        dtype, shape = Q.dtype, Q.shape
+
+        def __dlpack__(self, **_options):
+            capsule = Q.__dlpack__()
+            address = ctypes.pythonapi.PyCapsule_GetPointer
+            address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+            device = ctypes.c_int32.from_address(address(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p))
+            device.value = self.__dlpack_device__()[0]
+            return capsule
+
+        def __dlpack_device__(self):
+            return 2, 0  # CUDA
+
+    with pytest.raises(ringcraft.Error, match=r"k: expected an array in the memory of the CPU, .* \.get\(\) in CuPy"):
+        ringcraft.attention(Q, OnDevice(), Q)
 
 
 def test_arrays_of_every_kind_of_memory():

@@ -80,6 +80,25 @@ def test_float64_results_of_float32_inputs_are_judged_in_float32():
     assert not ringcraft.verify(wide, ranks=3, dtype="float64", simplify=False)
 
 
+def test_results_of_cupy_are_copied_to_the_cpu():
+    class Device:  # as cupy.ndarray: no __array__, and a module of this name
+        __module__ = "cupy"
+
+        def __init__(self, array):
+            self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+        def get(self):
+            return self.array
+
+    def on_device(scale):
+        return lambda q, k, v, causal: tuple(
+            map(Device, ringcraft.attention(q, k, v, causal=causal, softmax_scale=scale, return_lse=True)))
+
+    assert ringcraft.verify(on_device(None), simplify=False)
+    found = ringcraft.verify(on_device(1.0), simplify=False)
+    assert found.cause is not None and "the softmax scale is missing" in str(found)
+
+
 def test_what_no_cause_explains_in_float32_may_have_one_in_float64():
     def odd(q, k, v):
         out = ringcraft.attention(q, k, v)

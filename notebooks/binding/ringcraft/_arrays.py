@@ -113,6 +113,8 @@ def require_no_history(**arrays: Array) -> None:
 
 def numbers(array: Array) -> tuple[np.ndarray, str]:
     """A NumPy array of float32 or float64 with the same numbers, and the name of the type that they had."""
+    if framework_of(array) == "cupy":
+        array = array.get()
     array = plain(array)
     name = str(getattr(array, "dtype", type(array).__name__)).removeprefix("torch.")
     if name in ("bfloat16", "float16"):

@@ -22,6 +22,14 @@ double plain_difference(DType precision) {
   return 0.1;
 }
 
+std::vector<RowPlace> places_of(const Extents& e) {
+  std::vector<RowPlace> places;
+  for (Index batch = 0; batch < e.batch; ++batch)
+    for (Index head = 0; head < e.heads; ++head)
+      for (Index row = 0; row < e.rows; ++row) places.push_back({batch, head, row});
+  return places;
+}
+
 // The rows of an answer, each beside another computation of it.
 class Rows {
  public:
@@ -37,16 +45,6 @@ class Rows {
                scale = row_of(scale_.*tensor, at.batch, at.head, at.row);
     for (std::size_t c = 0; c < value.size(); ++c)
       if (std::isfinite(got[c]) && !(std::fabs(value[c] - got[c]) <= share_ * scale[c])) return true;
-    return false;
-  }
-
-  // Whether this holds for some row of a tensor.
-  template <class Holds>
-  static bool any(const Extents& e, Holds holds) {
-    for (Index batch = 0; batch < e.batch; ++batch)
-      for (Index head = 0; head < e.heads; ++head)
-        for (Index row = 0; row < e.rows; ++row)
-          if (holds(RowPlace{batch, head, row})) return true;
     return false;
   }
 
@@ -72,7 +70,7 @@ class Refuting {
 
   bool forward(const Twist& twist) const {
     return ring_.can_be(twist) && rows_.has(&Answer::out) &&
-           Rows::any(in_.q.extents(), [&](const RowPlace& at) {
+           std::ranges::any_of(places_of(in_.q.extents()), [&](const RowPlace& at) {
              if (!is_asked(ring_.arrangement().row_owner, at)) return false;
              tick();
              const Merged value = ring_.forward(twist, at);
@@ -93,20 +91,19 @@ class Refuting {
       const KvRows value = ring_.dkv(twist, at);
       return rows_.differs(&Answer::dk, at, value.dk) || rows_.differs(&Answer::dv, at, value.dv);
     };
-    return (rows_.has(&Answer::dq) && Rows::any(in_.q.extents(), differs_in_q)) ||
-           ((rows_.has(&Answer::dk) || rows_.has(&Answer::dv)) && Rows::any(in_.k.extents(), differs_in_kv));
+    return (rows_.has(&Answer::dq) && std::ranges::any_of(places_of(in_.q.extents()), differs_in_q)) ||
+           ((rows_.has(&Answer::dk) || rows_.has(&Answer::dv)) &&
+            std::ranges::any_of(places_of(in_.k.extents()), differs_in_kv));
   }
 
  private:
   void ask_wrong_ranks(const Answer& right) {
     const auto ask = [&](const std::vector<int>& owner, const Extents& e,
                          std::initializer_list<Buffer Answer::*> tensors) {
-      Rows::any(e, [&](const RowPlace& at) {
+      for (const RowPlace& at : places_of(e))
         for (Buffer Answer::*tensor : tensors)
           if (rows_.differs(tensor, at, row_of(right.*tensor, at.batch, at.head, at.row)))
             asked_[static_cast<std::size_t>(owner[static_cast<std::size_t>(at.row)])] = true;
-        return false;
-      });
     };
     const Arrangement& place = ring_.arrangement();
     ask(place.row_owner, in_.q.extents(), {&Answer::out});

@@ -18,6 +18,10 @@ struct Suspect {
   std::vector<Cause> apart = {};  ///< of two mistakes at once: one cause for each
   bool example = false;           ///< the twist has one of many numbers: others are solved for in each claim
 };
+/// The question of a mistake that exchanges the halves of a shard, in forward or backward.
+inline constexpr auto kHalvesQuestion =
+    "In which order do the two parts of a shard lie in memory, and in which are they joined?";
+
 /// Two mistakes at once, computed by `twist`.
 Suspect pair_of(const Suspect& a, const Suspect& b, const Twist& twist);
 

@@ -170,8 +170,6 @@ std::vector<Suspect> weight_suspects() {
 }
 
 std::vector<Suspect> other_suspects() {
-  constexpr auto kJoined =
-      "In which order do the two parts of a shard lie in memory, and in which are they joined?";
   return {
       {{"RB-stale", "backward uses the own keys and values at every step: the labels walk, the data do not",
         "Which k and v does the block function of backward read: the arriving ones, or those that forward "
@@ -225,11 +223,11 @@ std::vector<Suspect> other_suspects() {
       {{"rows-halves-back",
         "the two halves of each rank's rows (its two chunks, if there are two) of dq, dk and dv are "
         "exchanged",
-        kJoined},
+        kHalvesQuestion},
        {.rows = RowTwist::kHalves}},
       {{"rows-halves-kv",
         "the two halves of each rank's rows (its two chunks, if there are two) of dk and dv are exchanged",
-        kJoined},
+        kHalvesQuestion},
        {.kv_rows = RowTwist::kHalves}},
       {{"dump-bshd-back", "the memory of the gradients is that of [batch, seqlen, heads, head_dim]",
         "Was the tensor viewed in another shape where it should have been transposed?"},

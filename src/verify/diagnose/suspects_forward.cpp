@@ -50,7 +50,7 @@ std::vector<Suspect> dump_suspects() {
         "Which rank's rows are gathered to which place?"},
        {.rows = RowTwist::kNextRank}},
       {{"rows-halves", "the two halves of each rank's rows (its two chunks, if there are two) are exchanged",
-        "In which order do the two parts of a shard lie in memory, and in which are they joined?"},
+        kHalvesQuestion},
        {.rows = RowTwist::kHalves}},
   };
 }
