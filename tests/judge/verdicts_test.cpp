@@ -242,4 +242,14 @@ TEST_CASE("after a hang nothing more is tried") {
   CHECK(untried > 1);
 }
 
+// Nor does a loop without end that stores something cost all memory once per check.
+TEST_CASE("after memory has run out in three checks nothing more is tried") {
+  const Report report = check(104, kAttacks / "has_no_memory.cpp").report;
+  CHECK(failed(report).size() == 3);
+  int untried = 0;
+  for (const verify::ReportRow& one : report.rows)
+    untried += testing::contains(one.sentence, "ran out of memory again in 104.");
+  CHECK(untried > 1);
+}
+
 }  // namespace ringcraft::judge

@@ -12,7 +12,10 @@ namespace ringcraft::judge {
 void Trial::note_unanswered(const Misbehaviour& misbehaviour) {
   using Kind = Misbehaviour::Kind;
   const bool for_good = misbehaviour.kind() == Kind::kSilent || misbehaviour.kind() == Kind::kUnwritten;
-  unanswered_ = for_good ? kMostUnanswered : unanswered_ + 1;
+  constexpr int kFilledMemory = 6;  // it takes seconds, where the end of a worker takes none
+  unanswered_ = for_good                               ? kMostUnanswered
+                : misbehaviour.kind() == Kind::kMemory ? unanswered_ + kFilledMemory
+                                                       : unanswered_ + 1;
 }
 
 bool Lesson::can_be_judged() const { return !is_kernel() || !kKernelCompile.empty(); }

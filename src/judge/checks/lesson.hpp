@@ -171,7 +171,7 @@ class Trial {
     return call_on<E>(team_, arguments...);
   }
 
-  static constexpr int kMostUnanswered = 24;  // each ends a worker
+  static constexpr int kMostUnanswered = 24;  // each ends a worker, or fills its memory
   void note_unanswered(const Misbehaviour& misbehaviour);
 
   Workers& team_;

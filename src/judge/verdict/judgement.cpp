@@ -10,6 +10,9 @@ namespace {
 using verify::ReportRow;
 using verify::Status;
 
+// A loop without end that stores something may take seconds to fill the memory, in each check again.
+constexpr int kMostOutOfMemory = 3;
+
 bool is_out_of_memory(const Misbehaviour& misbehaviour) {
   return misbehaviour.kind() == Misbehaviour::Kind::kEnded ||
          misbehaviour.kind() == Misbehaviour::Kind::kMemory;
@@ -220,6 +223,9 @@ void Judgement::misbehaved(const Misbehaviour& misbehaviour, const Check& check,
   }
   if (misbehaviour.kind() == Misbehaviour::Kind::kSilent)
     stop_ = "not tried: the program did not come back in " + row.id;
+  if (check.workers.address_bytes == 0 && misbehaviour.kind() == Misbehaviour::Kind::kMemory &&
+      ++out_of_memory_ == kMostOutOfMemory)
+    stop_ = "not tried: the program ran out of memory again in " + row.id;
 }
 
 }  // namespace ringcraft::judge

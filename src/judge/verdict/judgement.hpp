@@ -62,6 +62,7 @@ class Judgement {
   std::vector<std::string> below_;  // below each row's sentence: the output, and the remarks
   std::map<std::string, verify::Status> statuses_;
   bool interviewed_ = false;  // for a diagnosis
+  int out_of_memory_ = 0;     // checks that filled all that a worker may have
   std::string stop_;          // the reason why nothing more is tried
   std::string remark_;        // about the file, shown with the first failed check
 };
