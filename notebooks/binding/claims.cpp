@@ -95,12 +95,14 @@ void require_wanted(const std::atomic<bool>& stop) {
 nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
     const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, const Arrays& claim,
     bool known_ranks, std::optional<std::string> dtype, bool tf32, bool sequence_order,
-    const std::string& title, std::vector<std::string> refuted, bool no_numbers_tell) {
+    const std::string& title, std::vector<std::string> refuted, bool no_numbers_tell,
+    std::optional<std::string> lse_dtype, bool causes) {
   verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
   verify::require_finite(inputs);
   verify::Answer answer = answer_of(problem, claim);
   verify::PrecisionOptions precision{.tf32 = tf32, .spelling = verify::Spelling::kKeywords};
   if (dtype) precision.dtype = dtype_named(*dtype);
+  if (lse_dtype && !answer.lse.empty()) answer.lse = converted(answer.lse, dtype_named(*lse_dtype));
   const DType stored = inputs.q.dtype();
   std::vector<std::string> unjudged;
   if (!inputs.has_backward())
@@ -126,7 +128,8 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
                       .no_numbers =
                           no_numbers_tell ? verify::NoNumbers::kTell : verify::NoNumbers::kTellNothing,
                       .refuted = std::move(refuted),
-                      .poll = [&] { require_wanted(*stop); }},
+                      .poll = [&] { require_wanted(*stop); },
+                      .causes = causes},
          .progress = [&](verify::JudgingPhase, double) { require_wanted(*stop); }});
   });
   return nb::make_tuple(verdict.good, verify::text_of(verdict, verify::Colour::kPlain),
@@ -149,7 +152,8 @@ std::vector<std::string> refuted_mistakes(const Problem& problem, nb::handle q, 
 void bind_claims(nb::module_& m) {
   m.def("judge", judge, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a, "known_ranks"_a = false,
         "dtype"_a = nb::none(), "tf32"_a = false, "sequence_order"_a = true, "title"_a = "claim",
-        "refuted"_a = std::vector<std::string>(), "no_numbers_tell"_a = false,
+        "refuted"_a = std::vector<std::string>(), "no_numbers_tell"_a = false, "lse_dtype"_a = nb::none(),
+        "causes"_a = true,
         "Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, "
         "text, "
         "JSON).");

@@ -31,9 +31,40 @@ def test_pytorch_is_right():
     def sdpa(q, k, v, mask):
         group = q.shape[1] // k.shape[1]
         k, v = (x.repeat_interleave(group, 1) for x in (k, v))
-        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(mask))
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     assert ringcraft.verify(sdpa, arrays="torch")
+
+
+def plain(q, k, v, mask, softmax_scale):
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    scores = (softmax_scale * q @ k.mT).masked_fill(~mask, -torch.inf)
+    return scores.softmax(-1) @ v
+
+
+def test_a_module_is_called_as_its_forward():
+    class Plain(torch.nn.Module):
+        def forward(self, q, k, v, mask, softmax_scale):
+            return plain(q, k, v, mask, softmax_scale)
+
+    assert ringcraft.verify(Plain(), arrays="torch", packed=False, windows=False)
+
+
+def test_gradients_that_the_function_returns_are_those_that_are_judged():
+    def own(q, k, v, mask, softmax_scale):
+        return {"out": plain(q, k, v, mask, softmax_scale), "dq": torch.zeros_like(q)}
+
+    found = ringcraft.verify(own, arrays="torch", simplify=False, packed=False, windows=False)
+    assert len(found.wrong) > 20 and "dq is zero everywhere" in str(found)
+
+
+def test_gradients_of_a_wrong_forward_pass_are_told_without_its_lse():
+    def unscaled(q, k, v):
+        return plain(q, k, v, torch.ones(1, dtype=bool), 1.0)
+
+    found = ringcraft.verify(unscaled, arrays="torch", dtype="float64", simplify=False, grouped=False)
+    assert found.cause is not None and found.cause.id == "BL5"
+    assert "the gradients are those of this wrong forward pass: nothing more is wrong in backward" in str(found)
 
 
 def test_tensors_go_in_and_come_out():

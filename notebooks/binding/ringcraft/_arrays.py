@@ -113,6 +113,7 @@ def require_no_history(**arrays: Array) -> None:
 
 def numbers(array: Array) -> tuple[np.ndarray, str]:
     """A NumPy array of float32 or float64 with the same numbers, and the name of the type that they had."""
+    require_arrays(result=array)
     if framework_of(array) == "cupy":
         array = array.get()
     array = plain(array)

@@ -4,20 +4,34 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import Array, numbers, transposed
+from ringcraft._arrays import Array, like, numbers, transposed
 from ringcraft._cases import Abilities, settings_for, settings_of
 
 GRADIENTS = ("dq", "dk", "dv")
 TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
+HALF_TYPES = TYPES[:2]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a function returned for a case, as the judge takes it."""
+    claim: dict[str, np.ndarray]  #: [batch, heads, seqlen, width]
+    dtype: str                    #: that it was computed in: at most that of the inputs
+    lse_dtype: str | None = None  #: of lse, if that was written in a half type
 
 
 class Raised(Exception):
     """The function raised an exception, or ended the program: its text is the traceback."""
+
+
+class Misfit(_core.Error):
+    """What the function returned cannot be judged in this case: its text says why."""
 
 
 @contextmanager
@@ -61,6 +75,8 @@ class Caller:
     def call(self, case: _core.Case, given: Mapping[str, Array]) -> dict[str, Any]:
         """The tensors that the function returns: whole ones, or a list with one for each rank."""
         settings = settings_for(case.problem, self.can)
+        if "mask" in settings and self.arrays != "numpy":
+            settings["mask"] = like(settings["mask"], given["q"])
         q, k, v, dout = (given[name] for name in ("q", "k", "v", "dout"))
         if self.arrays == "torch" and self.gradients and self.backward is None:
             return self._with_torch(q, k, v, dout, settings, case)
@@ -81,7 +97,8 @@ class Caller:
             return _named(returned)
         if not isinstance(returned, Sequence) or len(returned) != self.can.ranks:
             raise _core.Error(f"result: expected a list with {self.can.ranks} results, one for each rank, "
-                              f"got {type(returned).__name__}; return [rank 0's, rank 1's, ...], or leave out results=")
+                              f"got {f'{len(returned)} of them' if isinstance(returned, Sequence) else type(returned).__name__}; "
+                              "return [rank 0's, rank 1's, ...], or leave out results=")
         return by_name([_named(result) for result in returned])
 
     def _upstream(self, dout: Array, case: _core.Case) -> list[Array]:
@@ -106,7 +123,7 @@ class Caller:
         with theirs():
             grads = torch.autograd.grad([out for out, _ in pairs], (q, k, v), materialize_grads=True,
                                         grad_outputs=[d.to(out.dtype).reshape(out.shape) for out, d in pairs])
-        return {**tensors, **dict(zip(GRADIENTS, grads, strict=True))}
+        return {**dict(zip(GRADIENTS, grads, strict=True)), **tensors}
 
     def _with_jax(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
                   case: _core.Case) -> dict[str, Any]:
@@ -121,15 +138,15 @@ class Caller:
         with theirs():
             grads = pull([d.astype(part.dtype).reshape(part.shape)
                           for part, d in zip(out, self._upstream(dout, case), strict=False)])
-        return {**tensors, **(dict(zip(GRADIENTS, grads, strict=True)) if out else {})}
+        return {**(dict(zip(GRADIENTS, grads, strict=True)) if out else {}), **tensors}
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
         """The judgement, made once for all ranks of a job."""
         return judgement()
 
-    def claim(self, case: _core.Case, tensors: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], str]:
-        """The tensors as the judge takes them, and the type that they were computed in: at most that of the inputs."""
-        types = {self.dtype}
+    def claim(self, case: _core.Case, tensors: Mapping[str, Any]) -> Answer:
+        """The tensors as the judge takes them."""
+        types, lse = {self.dtype}, None
         claim = {}
         for name, tensor in tensors.items():
             if tensor is None:
@@ -138,17 +155,20 @@ class Caller:
             order = "bhs" if name == "lse" else "bhsd"
             parts = []
             for part in tensor if isinstance(tensor, list) else [tensor]:
-                array, kind = numbers(part)
+                with theirs(_core.Error):  # an array of their own may raise what it likes
+                    array, kind = numbers(part)
+                if name == "lse" and kind in HALF_TYPES:
+                    lse = kind
                 if name != "lse" or len(tensors) == 1:
                     types.add(kind)
                 parts.append(transposed(array, axes, order))
             if isinstance(tensor, list):
                 dealt = [case.problem.positions(rank) for rank in range(case.problem.ranks)]
                 if len({part.shape[:2] + part.shape[3:] for part in parts}) > 1:
-                    raise _core.Error(f"{name}: expected the same shape on all ranks, but for the rows, got "
-                                      f"{', '.join(str(list(part.shape)) for part in parts)}; return every head and column")
+                    raise Misfit(f"{name}: expected the same shape on all ranks, but for the rows, got "
+                                 f"{', '.join(str(list(part.shape)) for part in parts)}; return every head and column")
                 if [part.shape[2] for part in parts] != [len(rows) for rows in dealt]:
-                    raise _core.Error(
+                    raise Misfit(
                         f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({case.problem.layout}), "
                         f"got {[part.shape[2] for part in parts]}; layout= says which rank has which rows")
                 whole = np.empty((*parts[0].shape[:2], case.problem.seqlen, *parts[0].shape[3:]), parts[0].dtype)
@@ -157,11 +177,16 @@ class Caller:
                 claim[name] = whole
             else:
                 claim[name] = parts[0]
+            p = case.problem
+            shape = [p.batch, p.kv_heads if name in ("dk", "dv") else p.heads, p.seqlen, p.head_dim][:claim[name].ndim]
+            if list(claim[name].shape) != shape:
+                raise Misfit(f"{name}: expected [batch, heads, seqlen{', head_dim' if name != 'lse' else ''}] {shape}, got "
+                             f"{list(claim[name].shape)}; axes and layout say how the rows and axes of a claim are ordered")
         narrow = [kind for kind in TYPES if kind in types]
         kinds = {array.dtype for array in claim.values()}
         if len(kinds) > 1:
             claim = {name: array.astype(np.float64) for name, array in claim.items()}
-        return claim, narrow[0]
+        return Answer(claim, narrow[0], lse)
 
 
 def _named(returned: Any) -> dict[str, Any]:
@@ -181,6 +206,9 @@ def _named(returned: Any) -> dict[str, Any]:
 def _gradients(returned: Any) -> Mapping[str, Any]:
     """What a backward function returned, by name."""
     if isinstance(returned, Mapping):
+        if other := [name for name in returned if name not in GRADIENTS]:
+            raise _core.Error(f"backward: expected {', '.join(GRADIENTS)}, got {', '.join(map(str, other))}; the function "
+                              "itself returns out and lse")
         return returned
     if not isinstance(returned, (tuple, list)) or len(returned) != len(GRADIENTS):
         got = f"{len(returned)} results" if isinstance(returned, (tuple, list)) else type(returned).__name__

@@ -4,13 +4,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ringcraft import _core
+from ringcraft._arrays import framework_of
 
 SETTINGS = ("causal", "window", "cu_seqlens", "softmax_scale", "mask", "problem")
 
@@ -33,14 +34,19 @@ class Abilities:
 
 
 def settings_of(function: Callable[..., Any]) -> frozenset[str]:
-    """The settings that a function takes by name; all with **keywords."""
+    """The settings that a function takes by name; all with **keywords, if it names none."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError):  # a builtin
         return frozenset()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return frozenset(SETTINGS)
-    return frozenset(p.name for p in parameters if p.name in SETTINGS and p.kind is not p.POSITIONAL_ONLY)
+    named = frozenset(p.name for p in parameters if p.name in SETTINGS and p.kind is not p.POSITIONAL_ONLY)
+    return frozenset(SETTINGS) if not named and any(p.kind is p.VAR_KEYWORD for p in parameters) else named
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """How it is called: a module of PyTorch as its `forward` is."""
+    is_module = framework_of(function) == "torch" and callable(getattr(function, "forward", None))
+    return inspect.signature(getattr(function, "forward") if is_module else function)
 
 
 def require_callable(function: Callable[..., Any], what: str, given: tuple[str, ...]) -> None:
@@ -49,7 +55,7 @@ def require_callable(function: Callable[..., Any], what: str, given: tuple[str, 
         raise _core.Error(f"{what}: expected a function of {', '.join(given)}, got {type(function).__name__}; "
                           "hand over the function itself, without calling it")
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):  # a builtin
         return
     try:
@@ -96,11 +102,35 @@ def adapted(case: _core.Case, can: Abilities) -> _core.Case:
     return _core.Case(problem, case.data, case.seed)
 
 
+def more_cases() -> list[_core.Case]:
+    """What the table of the library, made for rings in memory, leaves out: other scales under every kind of mask, windows
+    that are open on one side or wide on both, many heads, and what fills a second tile of 128."""
+    def case(number: int, data: str, *shape: int, mask: tuple[int | None, int | None] = (None, None),
+             borders: Sequence[int] = (), **values: Any) -> _core.Case:
+        return _core.Case(_core.Problem(*shape, mask=_core.Mask(*mask, list(borders)), **values), data, 4000 + number)
+
+    causal = (None, 0)
+    return [
+        case(0, "normal", 23, 4, 16, kv_heads=2, softmax_scale=0.4),
+        case(1, "normal", 24, 2, 16, mask=causal, softmax_scale=0.11),
+        case(2, "hot", 21, 2, 8, mask=(7, 2), softmax_scale=0.2),
+        case(3, "normal", 26, 2, 8, mask=causal, borders=[0, 5, 26], softmax_scale=0.5),
+        case(4, "normal", 40, 2, 8, mask=(6, None)),
+        case(5, "normal", 41, 4, 8, kv_heads=2, mask=(None, 5)),
+        case(6, "normal", 48, 2, 8, mask=(9, 6)),
+        case(7, "negative", 37, 2, 8, mask=(4, 4)),
+        case(8, "normal", 150, 2, 128, kv_heads=1, mask=causal),
+        case(9, "normal", 160, 1, 128),
+        case(10, "normal", 12, 16, 4, kv_heads=4, mask=causal),
+        case(11, "normal", 11, 12, 4, batch=3),
+    ]
+
+
 def cases_for(can: Abilities, full: bool) -> list[_core.Case]:
     """The library's table of cases, as far as the function can be asked; the brief one has at most 40."""
     names: set[str] = set()
     cases = []
-    for case in _core.case_table(True):
+    for case in (*_core.case_table(True), *more_cases()):
         if not fits(case.problem, can):
             continue
         case = adapted(case, can)
@@ -120,12 +150,14 @@ def typical(cases: list[_core.Case], most: int) -> list[_core.Case]:
     these, every value of every axis as often as others."""
     def kind(case: _core.Case) -> tuple[bool, int | None, bool]:
         mask = case.problem.mask
-        return mask.left is None, mask.right, bool(mask.cu_seqlens)
+        return mask.left is None, mask.right and 1, bool(mask.cu_seqlens)
 
     def values(case: _core.Case) -> list[tuple[str, Any]]:
         p = case.problem
         return [("data", case.data), ("group", p.heads // p.kv_heads), ("kv_heads", p.kv_heads > 1), ("width", p.head_dim),
-                ("batch", p.batch), ("even", is_even(p)), ("length", p.seqlen.bit_length())]
+                ("batch", p.batch), ("even", is_even(p)), ("length", p.seqlen.bit_length()),
+                ("heads", p.heads.bit_length()), ("scale", has_usual_scale(p)),
+                ("wide", min(p.mask.left or 0, p.mask.right or 0) > 2)]
 
     left = list(range(len(cases)))
     chosen: list[int] = []

@@ -223,7 +223,7 @@ def attend(problem: Problem, q: object, k: object, v: object, dout: object | Non
 def methods() -> list[str]:
     """Names of the ways to attend over ranks."""
 
-def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False) -> tuple[bool, str, str]:
+def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False, lse_dtype: str | None = None, causes: bool = True) -> tuple[bool, str, str]:
     """
     Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON).
     """

@@ -3,27 +3,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ringcraft import _core
 from ringcraft._arrays import numbers, transposed
-from ringcraft._calls import GRADIENTS, TYPES, Caller, Raised
+from ringcraft._calls import GRADIENTS, TYPES, Answer, Caller, Misfit, Raised
 from ringcraft._cases import is_even, smaller
 from ringcraft._ending import kept_running
 from ringcraft._verdicts import Cause, Verdict, ids_of, mistakes_in, most_named
 
 MOST_ASKED = 6   #: cases of a kind, plain ones, that rule a mistake out together
 MOST_WORK = 1e9  #: multiplications of attention in a case that is asked for what it rules out
-Kind = tuple[bool, ...]
+Kind = tuple[bool | None, ...]
 
 
 def kind_of(case: _core.Case) -> Kind:
-    """What code may branch on: limits on both sides, packed sequences, grouped heads."""
+    """What code may branch on: on either side no limit, 0 or another; packed sequences; grouped heads."""
     problem = case.problem
-    return (problem.mask.left is not None, problem.mask.right is not None, bool(problem.mask.cu_seqlens),
-            problem.heads != problem.kv_heads)
+    left, right = (limit if limit is None else limit > 0 for limit in (problem.mask.left, problem.mask.right))
+    return left, right, bool(problem.mask.cu_seqlens), problem.heads != problem.kv_heads
 
 
 def is_small(case: _core.Case) -> bool:
@@ -32,11 +31,8 @@ def is_small(case: _core.Case) -> bool:
     return p.batch * p.heads * p.seqlen ** 2 * p.head_dim <= MOST_WORK
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a function returned for a case, as the judge takes it."""
-    claim: dict[str, np.ndarray]  #: [batch, heads, seqlen, width]
-    dtype: str                    #: that it was computed in
+#: By type, the share of the largest number of a tensor that is no matter of rounding when a case is asked again.
+OTHERWISE = {"float64": 1e-9, "float32": 1e-3, "float16": 0.1, "bfloat16": 0.1}
 
 
 class Judge:
@@ -48,12 +44,26 @@ class Judge:
         # right ones, which it may be where a wrong one has no number at all.
         self.refuted: set[tuple[str, Kind]] = set()
         self.right: set[Kind] = set()
+        self.wrong: dict[_core.Case, Answer] = {}  # the first of each case: another may be right
 
     def __call__(self, case: _core.Case) -> Verdict:
         try:
             answer = self._asked(case)
+            verdict = self._judged(case, answer)
         except Raised as raised:
             return Verdict(case, False, f"{case.name}: it raised an exception\n{raised}")
+        except Misfit as misfit:
+            return Verdict(case, False, f"{case.name}: its result does not fit\n{misfit}", misfit=str(misfit))
+        if not verdict.right:
+            self.wrong.setdefault(case, answer)
+        return verdict
+
+    def _again(self, verdict: Verdict) -> Verdict:
+        """The verdict on the same answer, after more has been ruled out."""
+        answer = self.wrong.get(verdict.case)
+        return verdict if verdict.right or answer is None else self._judged(verdict.case, answer)
+
+    def _judged(self, case: _core.Case, answer: Answer, causes: bool = True) -> Verdict:
         claim, dtype = answer.claim, answer.dtype
         asked = {name: np.ascontiguousarray(transposed(numbers(array)[0], self.caller.axes, "bhsd"))
                  for name, array in self.caller.inputs(case).items()}  # made anew: a function may write into what it got
@@ -65,19 +75,33 @@ class Judge:
             known_ranks=self.caller.can.ranks is not None, dtype=dtype, tf32=self.tf32,
             sequence_order=not self.caller.shards, title=case.name,
             refuted=[cause for cause, kind in self.refuted if kind == kind_of(case)],
-            no_numbers_tell=kind_of(case) in self.right))
+            no_numbers_tell=kind_of(case) in self.right, lse_dtype=answer.lse_dtype, causes=causes))
         narrowed = dtype if TYPES.index(dtype) < TYPES.index(self.caller.dtype) else ""
-        return Verdict(case, right, text, json.loads(data), narrowed)
+        return Verdict(case, right, text, json.loads(data), narrowed=narrowed)
 
     def _asked(self, case: _core.Case) -> Answer:
         with kept_running():
             tensors = self.caller.call(case, self.caller.inputs(case))
-        return Answer(*self.caller.claim(case, tensors))
+            return self.caller.claim(case, tensors)
+
+    def unsteady(self, verdict: Verdict) -> Verdict | None:
+        """The same wrong case without causes, if the function answers it otherwise when it is asked again."""
+        before = self.wrong.get(verdict.case)
+        for _ in range(2):  # it may change at every second call
+            try:
+                after: Answer | None = self._asked(verdict.case)
+            except (Raised, Misfit):
+                after = None
+            if before is None and after is not None:  # an exception, or what did not fit, has gone
+                return verdict
+            if before is not None and (after is None or not _same(before, after)):
+                return self._judged(verdict.case, before, causes=False)
+        return None
 
     def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
         """The same, after all cases have ruled out mistakes of the wrong ones of their kind."""
         self.right = {kind_of(verdict.case) for verdict in verdicts if verdict.right}
-        verdicts = [self(verdict.case) if self._may_tell_more(verdict) else verdict for verdict in verdicts]
+        verdicts = [self._again(verdict) if self._may_tell_more(verdict) else verdict for verdict in verdicts]
         for kind in {kind_of(verdict.case) for verdict in verdicts}:
             verdicts = self._without(self._refuted_by_right(_of(kind, verdicts)), kind, verdicts)
             for cause in sorted(self._refuted_by_wrong(_of(kind, verdicts))):
@@ -91,7 +115,7 @@ class Judge:
     def _without(self, causes: Collection[str], kind: Kind, verdicts: list[Verdict]) -> list[Verdict]:
         """The verdicts, after these causes have been ruled out for cases of this kind."""
         self.refuted |= {(cause, kind) for cause in causes}
-        return [self(verdict.case) if kind_of(verdict.case) == kind and not ids_of(verdict).isdisjoint(causes)
+        return [self._again(verdict) if kind_of(verdict.case) == kind and not ids_of(verdict).isdisjoint(causes)
                 else verdict for verdict in verdicts]
 
     def _may_tell_more(self, verdict: Verdict) -> bool:
@@ -115,11 +139,7 @@ class Judge:
             return set()
         asked = []
         for case, mistakes in named[:2 * MOST_ASKED]:
-            try:
-                answer = self._asked(case)
-            except Raised:  # it did not when it was asked before
-                continue
-            asked.append((mistakes, self._refuted(case, causes, answer), is_even(case.problem)))
+            asked.append((mistakes, self._refuted(case, causes, self.wrong[case]), is_even(case.problem)))
 
         def of(cause: str) -> list[set[str]]:
             """What is refuted by each case that names it."""
@@ -159,3 +179,18 @@ class Judge:
 
 def _of(kind: Kind, verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [verdict for verdict in verdicts if kind_of(verdict.case) == kind]
+
+
+def _same(before: Answer, after: Answer) -> bool:
+    """Whether two answers to a case differ by no more than the order of sums can make."""
+    if before.claim.keys() != after.claim.keys():
+        return False
+    for name, one in before.claim.items():
+        two = after.claim[name]
+        if one.shape != two.shape or not np.array_equal(np.isfinite(one), np.isfinite(two)):
+            return False
+        numbers = np.isfinite(one)
+        most = OTHERWISE[before.dtype] * np.abs(one[numbers]).max(initial=0)
+        if not (np.abs(one[numbers] - two[numbers]) <= most).all():
+            return False
+    return True

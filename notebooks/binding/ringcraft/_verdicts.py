@@ -10,12 +10,17 @@ from ringcraft import _core
 from ringcraft._cases import code_of
 
 
+UNSTEADY = ("something in it is random (dropout?), is kept from one call to the next, is read before it was written, or "
+            "races: no cause can be told from such numbers")
+
+
 @dataclass(frozen=True)
 class Cause:
     """A likely reason for an error."""
     id: str        #: the same mistake has the same id everywhere
     sentence: str  #: what the mistake is
     question: str  #: one that helps to find it
+    guess: bool = False  #: by the size of the errors alone
 
     @property
     def general(self) -> bool:
@@ -30,6 +35,7 @@ class Verdict:
     right: bool
     text: str                     #: for people
     data: dict[str, Any] = field(default_factory=dict, repr=False)  #: for programs; empty if nothing could be judged
+    misfit: str = ""              #: why its result cannot be judged, if it cannot
     narrowed: str = ""            #: the type of its results, if it is narrower than that of its inputs
 
     def __repr__(self) -> str:
@@ -38,7 +44,7 @@ class Verdict:
     @property
     def causes(self) -> list[Cause]:
         """The likely causes, the likeliest first."""
-        return [Cause(cause["id"], cause["sentence"], cause["question"])
+        return [Cause(cause["id"], cause["sentence"], cause["question"], cause["guess"])
                 for row in self.data.get("rows", []) for cause in row["causes"]]
 
     @property
@@ -53,6 +59,7 @@ class Verification:
     name: str
     verdicts: list[Verdict]
     smallest: Verdict | None = None  #: a wrong case that is as simple as could be found, with the same cause
+    unsteady: Verdict | None = None  #: a wrong case that the function answered otherwise when it was asked again
 
     @property
     def right(self) -> bool:
@@ -69,8 +76,11 @@ class Verification:
         """The cause that explains most of the wrong cases, and at least half of them: one alone may fit others by chance.
 
         Cases without a wrong number that is a number count only if there are no others: NaN equals the NaN of many
-        mistakes. Its sentence is that of the example.
+        mistakes. A guess must explain all of them. Its sentence is that of the example. None if the function is unsteady:
+        its numbers are no longer those of a mistake.
         """
+        if self.unsteady:
+            return None
         shared = self._shared()
         return next((cause for cause in self.example.causes if cause.id == shared), None) if self.example else None
 
@@ -79,7 +89,8 @@ class Verification:
         telling = [verdict for verdict in self.wrong if verdict.has_numbers] or self.wrong
         found = [cause for verdict in telling for cause in verdict.causes]
         counts = Counter(cause.id for verdict in telling for cause in {cause.id: cause for cause in verdict.causes}.values())
-        known = [cause for cause in found if 2 * counts[cause.id] >= len(telling)]
+        known = [cause for cause in found
+                 if counts[cause.id] * (1 if cause.guess else 2) >= len(telling)]
         best = max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
         return best.id if best else None
 
@@ -108,6 +119,9 @@ class Verification:
         if self.right:
             return f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})"
         lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
+        if self.unsteady is not None:
+            return "\n".join([f"{lines[0]}; asked again, it answers the case below otherwise", UNSTEADY, "",
+                              self.unsteady.text.rstrip()])
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
         elif any(verdict.causes for verdict in self.wrong):

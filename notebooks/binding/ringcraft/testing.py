@@ -135,7 +135,7 @@ def verify_distributed(function: Callable[..., Any], *, group: Any = None, simpl
     """
     import torch.distributed as dist
 
-    require_known(options)
+    require_known(options, "simplify")
     caller = type("RankCaller", (_RankCaller,), {"group": group})
     cases, judge = examination(function, arrays="torch", ranks=dist.get_world_size(group), results="shards",
                                caller=caller, **options)

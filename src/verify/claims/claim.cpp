@@ -227,7 +227,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
         types + ": all are judged as " + std::string(name_of(rule.type)) +
         ", the narrowest; dump one type, or one tensor at a time, to judge each by its own");
   Diagnosis diagnosis;
-  if (!comparison.good) {
+  if (!comparison.good && claim.diagnose.causes) {
     tell(claim, JudgingPhase::kDiagnosing);
     const Answer half = is_half(rule.type) ? narrowed(claim.answer, rule.type) : Answer();
     diagnosis = diagnose(problem, claim.stored.inputs, is_half(rule.type) ? half : claim.answer, oracle,
@@ -239,7 +239,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   verdict.first = first_wrong(comparison, ring.sharding());
   for (const TensorComparison& tensor : comparison.tensors)
     verdict.together.insert(verdict.together.end(), tensor.together.begin(), tensor.together.end());
-  if (comparison.good) return verdict;
+  if (comparison.good || !claim.diagnose.causes) return verdict;
   add_diagnosis(verdict, claim, diagnosis, rule.type);
   try_other_rows(verdict, claim, oracle, rule.rounding);
   if (const auto half = hidden_half_type(claim.answer); half && !is_half(rule.type))

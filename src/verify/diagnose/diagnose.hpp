@@ -34,6 +34,7 @@ struct DiagnoseOptions {
   NoNumbers no_numbers = NoNumbers::kTellNothing;
   std::vector<std::string> refuted = {};  ///< ids of causes that it is not
   Poll poll = {};
+  bool causes = true;  ///< whether to look for any
 };
 
 /// Findings about a wrong claim.

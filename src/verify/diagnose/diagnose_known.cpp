@@ -105,9 +105,30 @@ Known searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
   return searched(e, TensorGroup::kBackward, e.claim, ranks);
 }
 
+namespace {
+
+// The claim with the lse of the mistake that it has, as its backward pass may have saved it.
+Answer with_lse_of_mistake(const Evidence& e, const Found& forward) {
+  Answer saved = clone(e.claim);
+  const Twist& twist = forward.matches[0].suspect->twist;
+  const Extents& rows = e.inputs.q.extents();
+  std::size_t next = 0;
+  for (Index batch = 0; batch < rows.batch; ++batch)
+    for (Index head = 0; head < rows.heads; ++head)
+      for (Index row = 0; row < rows.rows; ++row) {
+        e.tick();
+        saved.lse.values<double>()[next++] = forward.ring->forward(twist, {batch, head, row}).lse;
+      }
+  return saved;
+}
+
+}  // namespace
+
 bool follows(const Evidence& e, const Found& forward) {
-  const TwistedRing ring(e.problem, e.inputs, e.claim, forward.ring ? forward.ring->arrangement() : e.place,
-                         e.exponents());
+  const bool lacks_lse = !e.has("lse") && forward.ring && !forward.matches.empty();
+  const Answer saved = lacks_lse ? with_lse_of_mistake(e, forward) : Answer();
+  const TwistedRing ring(e.problem, e.inputs, lacks_lse ? saved : e.claim,
+                         forward.ring ? forward.ring->arrangement() : e.place, e.exponents());
   const Sample sample = sample_of(e, TensorGroup::kBackward, 12, 6);
   const Suspect right_formulas{};  // for a wrong out and lse
   if (match(e, ring, right_formulas, TensorGroup::kBackward, sample).fit == Fit::kAll) return true;

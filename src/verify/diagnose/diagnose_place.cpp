@@ -44,8 +44,11 @@ std::string step_of_blocks(const Evidence& e, const TwistedRing& ring, const Row
   const auto is_claim = [&](const std::vector<BlockPartial>& some) {
     if (some.empty()) return false;
     const Merged value = merged(MergeTwist::kRight, LseTwist::kRight, some, -1, e.exponents());
-    return same_row(row_of(e.claim.out, row.batch, row.head, row.row), value.out,
-                    row_of(e.units().out, row.batch, row.head, row.row), e.nearness(), false);
+    const auto is = [&](const Buffer& out) {
+      return same_row(row_of(out, row.batch, row.head, row.row), value.out,
+                      row_of(e.units().out, row.batch, row.head, row.row), e.nearness(), false);
+    };
+    return is(e.claim.out) && !is(e.oracle.value.out);  // the only block, used twice, changes nothing
   };
   for (std::size_t set = 1; set < (1u << n); ++set) {
     std::vector<BlockPartial> some;

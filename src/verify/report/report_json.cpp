@@ -26,8 +26,11 @@ nlohmann::json json_of(const ReportRow& row) {
   nlohmann::json maps = nlohmann::json::array(), causes = nlohmann::json::array();
   for (const ErrorMap& map : row.maps) maps.push_back({{"tensor", map.tensor}, {"ranks", map.ranks}});
   for (const Cause& cause : row.causes)
-    causes.push_back(
-        {{"id", cause.id}, {"sentence", cause.sentence}, {"question", cause.question}, {"also", cause.also}});
+    causes.push_back({{"id", cause.id},
+                      {"sentence", cause.sentence},
+                      {"question", cause.question},
+                      {"also", cause.also},
+                      {"guess", cause.guess}});
   return {{"id", row.id},
           {"claim", row.claim},
           {"status", name_of(row.status)},

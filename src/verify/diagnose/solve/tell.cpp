@@ -20,7 +20,8 @@ class Teller {
   }
 
   // Chooses laws until every deviation is covered.
-  std::vector<Told> tell(std::map<Pair, std::vector<Law>> left) const {
+  std::vector<Told> tell(const std::map<Pair, std::vector<Law>>& deviations) const {
+    std::map<Pair, std::vector<Law>> left = deviations;
     std::vector<Told> told;
     while (!left.empty()) {
       std::map<Law, Pairs> holds;
@@ -29,9 +30,9 @@ class Teller {
           if (law.which != Law::Which::kReflected) holds[law].insert(pair);
       if (holds.empty()) break;
       const auto best = std::ranges::max_element(holds, [&](const auto& a, const auto& b) {
-        return rank_of(a.first, a.second) < rank_of(b.first, b.second);
+        return rank_of(a.first, a.second, deviations) < rank_of(b.first, b.second, deviations);
       });
-      Told next{best->first, domain_of(best->first, best->second), {}};
+      Told next{best->first, domain_of(best->first, best->second, deviations), {}};
       for (const auto& [law, pairs] : holds)
         if (law != best->first && pairs == best->second) next.others.push_back(law);
       for (const Pair& pair : best->second) left.erase(pair);
@@ -85,9 +86,10 @@ class Teller {
 
  private:
   // The order of preference: most pairs; then a law with a domain; then the simpler deed.
-  std::tuple<std::size_t, bool, int, int> rank_of(const Law& law, const Pairs& pairs) const {
-    return {pairs.size(), domain_of(law, pairs).kind != Domain::Kind::kPairs, -static_cast<int>(law.deed),
-            -static_cast<int>(law.which == Law::Which::kOffset)};
+  std::tuple<std::size_t, bool, int, int> rank_of(const Law& law, const Pairs& pairs,
+                                                  const std::map<Pair, std::vector<Law>>& deviations) const {
+    return {pairs.size(), domain_of(law, pairs, deviations).kind != Domain::Kind::kPairs,
+            -static_cast<int>(law.deed), -static_cast<int>(law.which == Law::Which::kOffset)};
   }
 
   int step(const Pair& pair) const {
@@ -141,10 +143,13 @@ class Teller {
     return all;
   }
 
-  // The simplest domain that holds wherever the law would show.
-  Domain domain_of(const Law& law, const Pairs& pairs) const {
+  // The simplest domain that holds wherever the law would show, and nowhere where another one shows instead.
+  Domain domain_of(const Law& law, const Pairs& pairs,
+                   const std::map<Pair, std::vector<Law>>& deviations) const {
     using Kind = Domain::Kind;
     Pairs could = pairs;
+    for (const auto& [pair, laws] : deviations)
+      if (std::ranges::find(laws, law) == laws.end()) could.insert(pair);
     if (const auto at = visible_.find(law); at != visible_.end())
       could.insert(at->second.begin(), at->second.end());
     for (const Domain& domain : domains()) {
@@ -191,7 +196,7 @@ std::optional<std::vector<Told>> tell(const Arrangement& place, const std::vecto
     for (const LineSystem& line : lines)
       for (const auto& [slot, laws] : last ? line.solutions.back() : line.solutions.front())
         deviations[Teller::pair_of(line, slot)] = laws;
-    std::vector<Told> told = teller.tell(std::move(deviations));
+    std::vector<Told> told = teller.tell(deviations);
     if (!last || words_of(told) < words_of(best)) best = std::move(told);
   }
   return best;

@@ -104,8 +104,9 @@ std::string mask_words(NamedMask mask) {
     case Kind::kPackPositions:
       return "compared by positions within the packed sequences alone, whichever sequence a key is in";
     case Kind::kTurned:
-    case Kind::kTurnedHere:
       return "seen through the transposed mask";
+    case Kind::kTurnedHere:
+      return "seen through the transpose of its own part of the mask";
     case Kind::kEarlyKeys:
       return "used by all rows on the first half of the keys";
     case Kind::kLateKeys:

@@ -31,6 +31,7 @@ enum class MaskTwist : std::uint8_t {
   kWindowShort,      ///< one key fewer to the left
   kWindowLong,       ///< one key more to the left
   kRightShort,       ///< one key fewer to the right
+  kNoRight,          ///< no limit to the right
   kCentred,          ///< half of the keys to the left, and as many to the right
   kOfNextQuery,      ///< those that the query after it should see
   kOfQueryBefore,    ///< those that the query before it should see

@@ -149,6 +149,9 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
     case MaskTwist::kRightShort:
       --mask.right;
       break;
+    case MaskTwist::kNoRight:
+      mask.right = kNoLimit;
+      break;
     case MaskTwist::kCentred:
       mask.left /= 2;
       mask.right = mask.left;
@@ -333,6 +336,9 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (of_window && (problem_.mask.left == kNoLimit || to_the_right == kNoLimit)) return false;
   if (of_window && !problem_.mask.cu_seqlens.empty()) return false;
   if (twist.mask == MaskTwist::kCentred && to_the_right != 0) return false;
+  // Without a limit to the left it is a mask forgotten.
+  if (twist.mask == MaskTwist::kNoRight && (problem_.mask.left == kNoLimit || to_the_right == kNoLimit))
+    return false;
   if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
   if (twist.mask == MaskTwist::kAheadInOwnBlock && to_the_right != 0) return false;
   const Twist right;
