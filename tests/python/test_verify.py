@@ -178,6 +178,55 @@ def test_the_forward_pass_is_that_of_the_function_alone():
         ringcraft.verify(lambda q, k, v: 0 * q, backward=backward)
 
 
+def plain(q, k, v, seen, scale, return_lse=False):
+    """Attention of the pairs that are seen."""
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
+    scores = np.where(seen, scale * (q @ k.swapaxes(2, 3)), -np.inf)
+    top = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - top)
+    total = weights.sum(-1, keepdims=True)
+    out = weights / total @ v
+    return (out, (top + np.log(total))[..., 0]) if return_lse else out
+
+
+def chunks_in_turn(return_lse):
+    """Zig-zag data, whose mask believes that rank r has the chunks r and r + 4."""
+    def function(q, k, v, softmax_scale):
+        at = np.arange(q.shape[2]) // (q.shape[2] // 8)
+        believed = np.where(at < 4, at, 11 - at) * (q.shape[2] // 8) + np.arange(q.shape[2]) % (q.shape[2] // 8)
+        return plain(q, k, v, believed[:, None] >= believed, softmax_scale, return_lse)
+
+    case = ringcraft.Case(ringcraft.Problem(24, 2, 16, mask=ringcraft.Mask(None, 0), ranks=4, layout="zigzag"), seed=3)
+    found = ringcraft.verify(function, ranks=4, layout="zigzag", causal=True, dtype="float64", simplify=False, cases=[case])
+    return [cause.sentence for cause in found.verdicts[0].causes]
+
+
+def test_blocks_that_are_wrong_in_two_ways_are_told_apart():
+    late = "the late half of the rows on the late half of the keys"
+    assert chunks_in_turn(True) == [f"the blocks of later ranks are used without the pairs of {late}",
+                                    f"the blocks of earlier ranks are seen whole by {late}, without a mask"]
+    assert chunks_in_turn(False) == []
+
+
+def test_a_window_without_its_right_side_is_named():
+    def left_alone(q, k, v, window):
+        apart = np.arange(q.shape[2])[:, None] - np.arange(q.shape[2])
+        return plain(q, k, v, apart <= window[0] if window[0] >= 0 else True, q.dtype.type(q.shape[3] ** -0.5))
+
+    found = ringcraft.verify(left_alone, causal=False, simplify=False, ranks=4)
+    assert found.cause is not None and found.cause.id == "SW-none-right", str(found)
+
+
+def test_the_only_block_is_not_counted_twice():
+    def dropping(q, k, v, mask, softmax_scale):
+        kept = np.random.default_rng(1).random(q.shape) > 0.1  # the same at every call
+        return (plain(q, k, v, mask, softmax_scale) * kept / 0.9).astype("float32")
+
+    for data in ("normal", "hot", "huge"):
+        found = ringcraft.verify(dropping, simplify=False, cases=[ringcraft.Case(ringcraft.Problem(40, 2, 8), data=data, seed=5)])
+        assert not found and "counted twice" not in str(found)
+
+
 def test_results_of_cupy_are_copied_to_the_cpu():
     class Device:  # as cupy.ndarray: no __array__, and a module of this name
         __module__ = "cupy"

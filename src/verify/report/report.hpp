@@ -104,8 +104,9 @@ BriefText brief_text_of(const Report& report, Colour colour = Colour::kPlain);
 
 /// JSON for programs: {"title", "seed" (null if there is none), "good", "points", "all_points", "rows":
 /// [{"id", "claim", "status", "weight", "sentence", "hint", "figures": [{"name", "value", "theory", "unit"}],
-/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question", "also", "guess"}], "yours": [lessons],
-/// "remark", "unexplained", "timed", "code", "facts": [texts]}]}. A number that is not finite is null.
+/// "maps": [{"tensor", "ranks"}], "causes": [{"id", "sentence", "question", "also", "guess"}], "yours":
+/// [lessons], "remark", "unexplained", "timed", "code", "facts": [texts]}]}. A number that is not finite is
+/// null.
 std::string json_of(const Report& report);
 /// Reads it back, except for Cause::guess, which is for a diagnosis under way; a figure that is null is NaN.
 /// Throws Error, which begins with `place`, for any other text.
