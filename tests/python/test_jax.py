@@ -62,7 +62,8 @@ def test_every_call_after_the_first_is_compiled_already():
 
 def test_shards_and_types_of_gradients():
     def shards(q, k, v, problem):
-        return ringcraft.scatter(ringcraft.jax.attention(q, k, v), problem.ranks, problem.layout)
+        out = ringcraft.jax.attention(q, k, v, softmax_scale=problem.softmax_scale)
+        return ringcraft.scatter(out, problem.ranks, problem.layout)
 
     found = ringcraft.verify(shards, arrays="jax", ranks=3, layout="zigzag", results="shards", causal=False, windows=False,
                              packed=False)

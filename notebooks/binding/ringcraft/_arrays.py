@@ -171,7 +171,8 @@ def mask_of(causal: bool = False, window: int | Sequence[int | None] | None = No
     if isinstance(limits, str) or not isinstance(limits, Sequence) or len(limits) != 2:
         raise _core.Error(f"window: expected (left, right), got {window!r}; None is no limit")
     left, right = (None if limit in (None, -1) else whole("window", limit) for limit in limits)
-    if cu_seqlens is not None and (isinstance(cu_seqlens, (str, bytes, Set, Mapping)) or not hasattr(cu_seqlens, "__iter__")):
+    if cu_seqlens is not None and (isinstance(cu_seqlens, (str, bytes, Set, Mapping)) or not hasattr(cu_seqlens, "__iter__")
+                                   or getattr(cu_seqlens, "shape", None) == ()):
         raise _core.Error(f"cu_seqlens: expected the borders of packed sequences, got {cu_seqlens!r}; "
                           "[0, 3, 8] packs a sequence of 3 tokens and one of 5")
     borders = [] if cu_seqlens is None else [whole("cu_seqlens", border) for border in cu_seqlens]

@@ -130,8 +130,14 @@ def oracle(q: Array, k: Array, v: Array, dout: Array | None = None, *, causal: b
     return _core.oracle(problem, plain(q), plain(k), plain(v), None if dout is None else plain(dout), axes)
 
 
+MOST_RANKS = 1 << 16  #: whose positions are listed
+
+
 def positions(seqlen: int, ranks: int, layout: str = "zigzag") -> list[np.ndarray]:
     """For each rank the positions of its tokens, [rows], increasing."""
+    require_whole(ranks=ranks)
+    if ranks is not None and ranks > MOST_RANKS:
+        raise _core.Error(f"ranks: expected at most {MOST_RANKS}, got {ranks}; Problem.positions(rank) is for one of more")
     problem = _core.Problem(seqlen, 1, 1, ranks=ranks, layout=layout)
     return [np.asarray(problem.positions(rank), dtype=np.int64) for rank in range(ranks)]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringcraft import _core
-from ringcraft._arrays import mask_of
+from ringcraft._arrays import mask_of, require_truths
 from ringcraft._attention import Costs, Window
 
 
@@ -33,6 +33,9 @@ def simulate(*, ranks: int, tokens: int, method: str = "ring", heads: int = 32, 
     machine: a name, see machines(), or a Machine. slow_links: (rank, rank, factor); slow_ranks: (rank, factor). A
     double ring has the nodes of the machine unless `node` says otherwise.
     """
+    require_truths(backward=backward, trace=trace)
+    if not isinstance(method, str):
+        raise _core.Error(f"method: expected a name, got {type(method).__name__}; see ringcraft.methods()")
     problem = _core.Problem(tokens, heads, head_dim, kv_heads=kv_heads, batch=batch,
                             mask=mask_of(causal, window, cu_seqlens), ranks=ranks, layout=layout)
     if isinstance(machine, str):

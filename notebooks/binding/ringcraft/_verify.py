@@ -57,7 +57,7 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     for name, value, choices in (("arrays", arrays, ("numpy", "torch", "jax")), ("results", results, ("whole", "shards")),
                                  ("layout", layout, tuple(_core.layouts())),
                                  ("dtype", dtype, TYPES[::-1])):
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             raise _core.Error(f"{name}: expected one of {', '.join(choices)}, got {value!r}; see help(ringcraft.verify)")
     if results == "shards" and ranks is None:
         raise _core.Error('ranks: expected the number of ranks with results="shards", got None; say ranks=')
