@@ -1,6 +1,6 @@
 // Judges the corpus. Exits 0 if every claim of every file holds; prints those that do not.
 //   misconceptions LESSON            wrong files fail where they say so, with the first cause of the table
-//                                    (every third, at most five; with RINGCRAFT_LONG=1 all);
+//                                    (every third, at most four; with RINGCRAFT_LONG=1 all);
 //                                    equivalent ones pass
 //   misconceptions --attacks LESSON  attacks end in the verdicts that they name (every second; likewise all)
 //   misconceptions --causes [LESSON] prints every wrong file's mistake and first cause

@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import pickle
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -225,6 +226,30 @@ def test_the_only_block_is_not_counted_twice():
     for data in ("normal", "hot", "huge"):
         found = ringcraft.verify(dropping, simplify=False, cases=[ringcraft.Case(ringcraft.Problem(40, 2, 8), data=data, seed=5)])
         assert not found and "counted twice" not in str(found)
+
+
+def test_cases_are_judged_in_the_same_order_in_every_process():
+    """The ranks of a job judge together: one that asked another case first would wait without end."""
+    code = """if True:
+        import ringcraft
+        from ringcraft import Case, Mask, Problem, _core
+
+        judge, order = _core.judge, []
+        def recorded(*given, **options):
+            order.append(options["title"])
+            return judge(*given, **options)
+        _core.judge = recorded
+
+        def wrong_at_7(q, k, v, causal, window):  # each kind of mask refutes the cause by itself
+            return ringcraft.attention(q, k, v, causal=causal, window=window, softmax_scale=1.0 if q.shape[2] == 7 else None)
+
+        cases = [Case(Problem(seqlen, 1, 4, mask=Mask(*limits)), seed=seqlen) for seqlen in (7, 9, 10)
+                 for limits in ((None, None), (None, 0), (3, 0), (3, 2), (3, None), (None, 2), (0, 0), (0, None))]
+        assert len(ringcraft.verify(wrong_at_7, cases=cases, simplify=False).wrong) > 5
+        assert len(order) > len(cases) + 5
+        print(order)"""
+    orders = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(4)}
+    assert len(orders) == 1
 
 
 def test_results_of_cupy_are_copied_to_the_cpu():

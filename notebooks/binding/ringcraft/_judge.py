@@ -102,7 +102,7 @@ class Judge:
         """The same, after all cases have ruled out mistakes of the wrong ones of their kind."""
         self.right = {kind_of(verdict.case) for verdict in verdicts if verdict.right}
         verdicts = [self._again(verdict) if self._may_tell_more(verdict) else verdict for verdict in verdicts]
-        for kind in {kind_of(verdict.case) for verdict in verdicts}:
+        for kind in dict.fromkeys(kind_of(verdict.case) for verdict in verdicts):  # no set: all ranks share this order
             verdicts = self._without(self._refuted_by_right(_of(kind, verdicts)), kind, verdicts)
             for cause in sorted(self._refuted_by_wrong(_of(kind, verdicts))):
                 others = self._without({cause}, kind, verdicts)
