@@ -146,7 +146,7 @@ class Caller:
 
     def claim(self, case: _core.Case, tensors: Mapping[str, Any]) -> Answer:
         """The tensors as the judge takes them."""
-        types, lse = {self.dtype}, None
+        types, lse, p = {self.dtype}, None, case.problem
         claim = {}
         for name, tensor in tensors.items():
             if tensor is None:
@@ -163,21 +163,20 @@ class Caller:
                     types.add(kind)
                 parts.append(transposed(array, axes, order))
             if isinstance(tensor, list):
-                dealt = [case.problem.positions(rank) for rank in range(case.problem.ranks)]
+                dealt = [p.positions(rank) for rank in range(p.ranks)]
                 if len({part.shape[:2] + part.shape[3:] for part in parts}) > 1:
                     raise Misfit(f"{name}: expected the same shape on all ranks, but for the rows, got "
                                  f"{', '.join(str(list(part.shape)) for part in parts)}; return every head and column")
                 if [part.shape[2] for part in parts] != [len(rows) for rows in dealt]:
                     raise Misfit(
-                        f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({case.problem.layout}), "
+                        f"{name}: expected {[len(rows) for rows in dealt]} rows on the ranks ({p.layout}), "
                         f"got {[part.shape[2] for part in parts]}; layout= says which rank has which rows")
-                whole = np.empty((*parts[0].shape[:2], case.problem.seqlen, *parts[0].shape[3:]), parts[0].dtype)
+                whole = np.empty((*parts[0].shape[:2], p.seqlen, *parts[0].shape[3:]), parts[0].dtype)
                 for rows, part in zip(dealt, parts, strict=True):
                     whole[:, :, rows] = part
                 claim[name] = whole
             else:
                 claim[name] = parts[0]
-            p = case.problem
             shape = [p.batch, p.kv_heads if name in ("dk", "dv") else p.heads, p.seqlen, p.head_dim][:claim[name].ndim]
             if list(claim[name].shape) != shape:
                 raise Misfit(f"{name}: expected [batch, heads, seqlen{', head_dim' if name != 'lse' else ''}] {shape}, got "

@@ -111,14 +111,11 @@ namespace {
 Answer with_lse_of_mistake(const Evidence& e, const Found& forward) {
   Answer saved = clone(e.claim);
   const Twist& twist = forward.matches[0].suspect->twist;
-  const Extents& rows = e.inputs.q.extents();
   std::size_t next = 0;
-  for (Index batch = 0; batch < rows.batch; ++batch)
-    for (Index head = 0; head < rows.heads; ++head)
-      for (Index row = 0; row < rows.rows; ++row) {
-        e.tick();
-        saved.lse.values<double>()[next++] = forward.ring->forward(twist, {batch, head, row}).lse;
-      }
+  for (const RowPlace& row : row_places(e.inputs.q.extents())) {
+    e.tick();
+    saved.lse.values<double>()[next++] = forward.ring->forward(twist, row).lse;
+  }
   return saved;
 }
 

@@ -22,14 +22,6 @@ double plain_difference(DType precision) {
   return 0.1;
 }
 
-std::vector<RowPlace> places_of(const Extents& e) {
-  std::vector<RowPlace> places;
-  for (Index batch = 0; batch < e.batch; ++batch)
-    for (Index head = 0; head < e.heads; ++head)
-      for (Index row = 0; row < e.rows; ++row) places.push_back({batch, head, row});
-  return places;
-}
-
 // The rows of an answer, each beside another computation of it.
 class Rows {
  public:
@@ -70,7 +62,7 @@ class Refuting {
 
   bool forward(const Twist& twist) const {
     return ring_.can_be(twist) && rows_.has(&Answer::out) &&
-           std::ranges::any_of(places_of(in_.q.extents()), [&](const RowPlace& at) {
+           std::ranges::any_of(row_places(in_.q.extents()), [&](const RowPlace& at) {
              if (!is_asked(ring_.arrangement().row_owner, at)) return false;
              tick();
              const Merged value = ring_.forward(twist, at);
@@ -91,16 +83,16 @@ class Refuting {
       const KvRows value = ring_.dkv(twist, at);
       return rows_.differs(&Answer::dk, at, value.dk) || rows_.differs(&Answer::dv, at, value.dv);
     };
-    return (rows_.has(&Answer::dq) && std::ranges::any_of(places_of(in_.q.extents()), differs_in_q)) ||
+    return (rows_.has(&Answer::dq) && std::ranges::any_of(row_places(in_.q.extents()), differs_in_q)) ||
            ((rows_.has(&Answer::dk) || rows_.has(&Answer::dv)) &&
-            std::ranges::any_of(places_of(in_.k.extents()), differs_in_kv));
+            std::ranges::any_of(row_places(in_.k.extents()), differs_in_kv));
   }
 
  private:
   void ask_wrong_ranks(const Answer& right) {
     const auto ask = [&](const std::vector<int>& owner, const Extents& e,
                          std::initializer_list<Buffer Answer::*> tensors) {
-      for (const RowPlace& at : places_of(e))
+      for (const RowPlace& at : row_places(e))
         for (Buffer Answer::*tensor : tensors)
           if (rows_.differs(tensor, at, row_of(right.*tensor, at.batch, at.head, at.row)))
             asked_[static_cast<std::size_t>(owner[static_cast<std::size_t>(at.row)])] = true;

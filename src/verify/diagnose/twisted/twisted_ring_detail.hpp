@@ -32,6 +32,15 @@ inline void add(std::vector<double>& to, double x, std::span<const double> v) {
   for (std::size_t c = 0; c < to.size(); ++c) to[c] += x * v[c];
 }
 
+/// The rows of a tensor, in the order of its memory.
+inline std::vector<RowPlace> row_places(const Extents& e) {
+  std::vector<RowPlace> places;
+  for (Index batch = 0; batch < e.batch; ++batch)
+    for (Index head = 0; head < e.heads; ++head)
+      for (Index row = 0; row < e.rows; ++row) places.push_back({batch, head, row});
+  return places;
+}
+
 /// A row of a tensor.
 inline std::span<const double> row_of(const Buffer& buffer, Index batch, Index head, Index row) {
   return head_of<double>(buffer, batch, head).row(row);
