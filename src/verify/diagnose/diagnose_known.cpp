@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
 namespace {
