@@ -269,6 +269,22 @@ def test_the_times_are_those_of_attention():
     assert all(float(number) >= 0 for line in lines for number in line.split()) and len(lines) == 2
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_attention_that_rounds_its_scores_is_right(dtype):
+    """Also where they are so large that rounding chooses the key."""
+    def naive(q, k, v, mask, softmax_scale):
+        group = q.shape[1] // k.shape[1]
+        k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+        scores = ((q * softmax_scale) @ k.mT).masked_fill(~mask, float("-inf"))
+        return torch.softmax(scores, -1).nan_to_num() @ v
+
+    found = ringcraft.verify(naive, arrays="torch", dtype=dtype)
+    assert found, str(found)
+    huge = [case for case in ringcraft.case_table(True) if case.data == "huge"][:40]
+    found = ringcraft.verify(naive, arrays="torch", dtype=dtype, cases=huge)
+    assert len(huge) == 40 and found, str(found)
+
+
 @pytest.mark.parametrize(("change", "said"), [
     (lambda q, k, v: (q.int(), k.int(), v.int()), "q: expected float64, .* got torch.int32"),
     (lambda q, k, v: (q.to(torch.complex64), k, v), "q: expected float64, .* got torch.complex64"),

@@ -605,8 +605,24 @@ def test_a_function_is_judged_by_what_it_was_asked():
         q *= softmax_scale
         return ringcraft.attention(q, k, v, softmax_scale=1.0)
 
-    assert len(ringcraft.verify(all_zeros, simplify=False).wrong) == 40
-    assert ringcraft.verify(scaled_in_place)
+    found = ringcraft.verify(all_zeros, simplify=False)
+    assert len(found.wrong) == 40
+    assert str(found).splitlines()[1] == "it writes into k, q, v, which its caller may still need"
+    found = ringcraft.verify(scaled_in_place)
+    assert found and list(found.overwritten) == ["q"]
+    assert str(found).splitlines()[1:] == ["it writes into q, which its caller may still need"]
+    assert not ringcraft.verify(usual).overwritten
+
+
+def test_a_backward_function_that_writes_into_its_inputs_is_told():
+    def backward(q, k, v, dout, causal):
+        saved = ringcraft.attention(q, k, v, causal=causal, return_lse=True)
+        gradients = ringcraft.attention_backward(dout, q, k, v, *saved, causal=causal)
+        dout *= 2
+        return gradients
+
+    found = ringcraft.verify(lambda q, k, v, causal: ringcraft.attention(q, k, v, causal=causal), backward=backward)
+    assert found and list(found.overwritten) == ["dout"]
 
 
 def test_what_was_judged_is_said():

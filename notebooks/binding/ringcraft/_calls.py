@@ -52,6 +52,7 @@ class Caller:
                  backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:
         self.function, self.can, self.arrays, self.dtype, self.axes = function, can, arrays, dtype, axes
         self.backward, self.gradients, self.shards = backward, gradients, shards
+        self.overwritten: set[str] = set()  #: inputs into which the function has written
 
     def inputs(self, case: _core.Case) -> dict[str, Array]:
         """q, k, v, dout as the function gets them."""
@@ -85,13 +86,13 @@ class Caller:
         tensors = self._forward(q, k, v, settings)
         if self.backward is not None:
             told = {name: value for name, value in settings.items() if name in settings_of(self.backward)}
-            with theirs():
+            with theirs(), self._watched(given):
                 returned = self.backward(q, k, v, dout, **told)
             tensors.update(_gradients(returned))
         return tensors
 
     def _forward(self, q: Array, k: Array, v: Array, settings: dict[str, Any]) -> dict[str, Any]:
-        with theirs():
+        with theirs(), self._watched({"q": q, "k": k, "v": v}):
             returned = self.function(q, k, v, **settings)
         if not self.shards:
             return _named(returned)
@@ -100,6 +101,17 @@ class Caller:
                               f"got {f'{len(returned)} of them' if isinstance(returned, Sequence) else type(returned).__name__}; "
                               "return [rank 0's, rank 1's, ...], or leave out results=")
         return by_name([_named(result) for result in returned])
+
+    @contextmanager
+    def _watched(self, given: Mapping[str, Array]) -> Iterator[None]:
+        """Notes which of these have changed afterwards."""
+        if self.arrays == "jax":  # nobody can write into its arrays
+            yield
+            return
+        before = {name: numbers(array)[0].copy() for name, array in given.items()}
+        yield
+        self.overwritten |= {name for name, array in given.items()
+                             if not np.array_equal(before[name], numbers(array)[0], equal_nan=True)}
 
     def _upstream(self, dout: Array, case: _core.Case) -> list[Array]:
         """dout as the results are dealt: the rows of every rank, or all of them."""

@@ -60,6 +60,7 @@ class Verification:
     verdicts: list[Verdict]
     smallest: Verdict | None = None  #: a wrong case that is as simple as could be found, with the same cause
     unsteady: Verdict | None = None  #: a wrong case that the function answered otherwise when it was asked again
+    overwritten: Sequence[str] = ()  #: the inputs into which the function has written: its callers may still need them
 
     @property
     def right(self) -> bool:
@@ -117,10 +118,10 @@ class Verification:
         if not self.verdicts:
             return f"{self.name}: no case fits what it takes; nothing was judged"
         if self.right:
-            return f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})"
+            return "\n".join([f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})", *self._notes()])
         lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
         if self.unsteady is not None:
-            return "\n".join([f"{lines[0]}; asked again, it answers the case below otherwise", UNSTEADY, "",
+            return "\n".join([f"{lines[0]}; asked again, it answers the case below otherwise", UNSTEADY, *self._notes(), "",
                               self.unsteady.text.rstrip()])
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
@@ -128,11 +129,16 @@ class Verification:
             lines[0] += "; no cause explains half of them"
             if self.example is not None and self.example.causes:
                 lines[0] += ", and those below may fit this case by chance"
+        lines += self._notes()
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
         if self.smallest is not None:
             lines += ["", "A small wrong case:", f"    case = {code_of(self.smallest.case)}"]
         return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
+        """What else its author should know."""
+        return [f"it writes into {', '.join(self.overwritten)}, which its caller may still need"] if self.overwritten else []
 
     def _judged(self) -> str:
         """The tensors that were judged; in how many cases, if not in all; and as what, if not in the type of the inputs."""

@@ -30,6 +30,17 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
   }
 }
 
+// Removes refuted causes; the next one of an explanation then stands for the first.
+std::vector<Cause> without_refuted(const Evidence& e, std::vector<Cause> causes) {
+  std::vector<Cause> left;
+  for (Conjunction& each : explanations_of(std::move(causes))) {
+    std::erase_if(each, [&](const Cause& cause) { return e.is_refuted(cause); });
+    if (!each.empty()) each.front().also = false;
+    std::ranges::move(each, std::back_inserter(left));
+  }
+  return left;
+}
+
 // Expects e.claim completed with the oracle's numbers.
 Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
   Diagnosis result;
@@ -47,14 +58,15 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
 }  // namespace
 
 std::vector<Cause> Diagnosis::causes(std::size_t most) const {
+  const std::vector<Conjunction> passes[] = {explanations_of(forward), explanations_of(backward)};
   std::vector<Cause> all;
-  for (std::size_t i = 0; i < most; ++i) {
-    if (i < forward.size() && all.size() < most) all.push_back(forward[i]);
-    if (i < backward.size() && all.size() < most) {
-      all.push_back(backward[i]);
-      all.back().also = i == 0 && !forward.empty();
+  for (std::size_t i = 0; i < std::max(passes[0].size(), passes[1].size()); ++i)
+    for (const std::vector<Conjunction>& pass : passes) {
+      if (i >= pass.size()) continue;
+      all.insert(all.end(), pass[i].begin(), pass[i].end());
+      if (i == 0 && &pass == &passes[1]) all[all.size() - pass[i].size()].also = !forward.empty();
     }
-  }
+  all.resize(std::min(all.size(), most));
   return all;
 }
 
@@ -98,7 +110,7 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   fill_absent(numbers, oracle.value, e.there);
   Diagnosis diagnosis = diagnosed(e, options.ranks);
   for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
-    std::erase_if(*causes, [&](const Cause& cause) { return e.is_refuted(cause); });
+    *causes = without_refuted(e, std::move(*causes));
   return diagnosis;
 }
 

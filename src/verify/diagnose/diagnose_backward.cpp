@@ -75,6 +75,7 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
     held.cause.sentence = list_of(held.tensors) + ": " + held.cause.sentence;
     causes.push_back(std::move(held.cause));
   }
+  causes = together(std::move(causes));
   if (!follow.empty())
     result.remarks.push_back(list_of(follow) + (follow.size() == 1 ? " is that" : " are those") +
                              " of this wrong forward pass");

@@ -82,6 +82,10 @@ bool is_of_lost_keys(const Found& found);
 
 /// "a, b and c".
 std::string list_of(const std::vector<std::string>& words);
+/// Causes that hold at the same time: one explanation.
+using Conjunction = std::vector<Cause>;
+/// The explanations in a list of causes: a cause alone, or with those that hold in addition to it.
+std::vector<Conjunction> explanations_of(std::vector<Cause> causes);
 /// Adds those causes whose ids are not in the list yet.
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more);
 

@@ -76,7 +76,7 @@ class Forward {
       SolvedPass solved = solve_forward(e_);
       if (explained_ ? !is_clear(solved.causes) : !is_told(solved)) return;
       result_.setting = solved.setting;
-      take(std::move(solved.causes));
+      take(together(std::move(solved.causes)));
     } else if (!explained_) {
       if (const auto cause = cause_of_fold(e_)) take({*cause});
     }
@@ -142,7 +142,7 @@ class Forward {
   // Tries heads, batch entries or ranks, some of which have a mistake of their own.
   void by_parts() {
     if (!is_open() && !std::ranges::all_of(result_.causes, is_general)) return;
-    if (std::vector<Cause> causes = causes_by_parts(e_); !causes.empty()) take(std::move(causes));
+    if (std::vector<Cause> causes = causes_by_parts(e_); !causes.empty()) take(together(std::move(causes)));
   }
 
   const Evidence& e_;

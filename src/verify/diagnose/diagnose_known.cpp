@@ -42,6 +42,15 @@ std::string list_of(const std::vector<std::string>& words) {
   return text;
 }
 
+std::vector<Conjunction> explanations_of(std::vector<Cause> causes) {
+  std::vector<Conjunction> all;
+  for (Cause& cause : causes) {
+    if (!cause.also || all.empty()) all.emplace_back();
+    all.back().push_back(std::move(cause));
+  }
+  return all;
+}
+
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more) {
   for (const Cause& cause : more)
     if (causes.size() < kMost &&
@@ -64,11 +73,14 @@ std::vector<Cause> causes_of_known(const Found& found, const std::string& elsewh
       take(match);
       explained.insert(explained.end(), match.tensors.begin(), match.tensors.end());
     }
+  const std::size_t of_tensors = order.size();  // together they explain all that can be explained
   for (const Match& match : found.matches)  // partial explanations are of no interest beside a complete one
     if (match.fit == Fit::kAll || match.fit == found.matches[0].fit) take(match);
   std::vector<Cause> causes;
-  for (const Match* match : order)
-    if (causes.size() < kMost) causes.push_back(cause_of(*match, found.ring->arrangement(), elsewhere));
+  for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+    causes.push_back(cause_of(*order[i], found.ring->arrangement(), elsewhere));
+    causes.back().also = i > 0 && i < of_tensors;
+  }
   return causes;
 }
 

@@ -46,9 +46,6 @@ Kind kind_of(const Exhibit& exhibit) {
   return {exhibit->index(), !forward};
 }
 
-// Causes that hold together: one explanation of an exhibit.
-using Conjunction = std::vector<Cause>;
-
 std::set<std::string> ids_of(const Conjunction& causes) {
   std::set<std::string> ids;
   for (const Cause& cause : causes) ids.insert(cause.id);
@@ -57,21 +54,11 @@ std::set<std::string> ids_of(const Conjunction& causes) {
 
 bool is_guess(const Conjunction& causes) { return std::ranges::any_of(causes, &Cause::guess); }
 
-// The explanations of an exhibit: causes apart from each other, or together.
-std::vector<Conjunction> explanations_of(const Exhibit& exhibit) {
-  std::vector<Conjunction> all;
-  for (Cause& cause : causes_of(exhibit)) {
-    if (!cause.also || all.empty()) all.emplace_back();
-    all.back().push_back(std::move(cause));
-  }
-  return all;
-}
-
 // The causes that most exhibits of one kind agree on.
 class Agreement {
  public:
   explicit Agreement(const std::vector<Exhibit>& exhibits) {
-    for (const Exhibit& exhibit : exhibits) of_each_.push_back(explanations_of(exhibit));
+    for (const Exhibit& exhibit : exhibits) of_each_.push_back(explanations_of(causes_of(exhibit)));
   }
 
   // Explanations whose first agreed cause is one of at least half of the exhibits, or of all those that any

@@ -59,7 +59,10 @@ struct Alike {
 /// And, if a Rounding r was given, the standard deviation of its errors, the root of these variances. With S
 /// the scores, e = 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP -
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
-///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
+///   var(S) = 2 r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2, stored before and after its factor t
+///   V = P2 var(S), as long as exp is a straight line over the error of S: if d, the root of var(S), is at
+///       most 1/4. Larger errors let keys far below the largest be chosen, up to P = 1: V = min(1, var(S))
+///       W2, W = min(1, P exp(6 (d - 1/4)))
 ///   L_i = sum of the P below e: a sum in float32 loses them, one by one, and so it is always too small
 ///   N_ij = keys that row i sees with the numbers of key j, or all of them if the scores of i are equal;
 ///   M_i = rows with the numbers of q_i, or all if all keys are equal. Equal rows are rounded alike, so
@@ -70,24 +73,24 @@ struct Alike {
 ///
 ///   F_i = L2 + e2 (n N_i/6 + 4 lse2), for all numbers of a row; partial results are put together by lse
 ///
-///   R_i = sum_j N P2 var(S) + e2 n N_i/3 + F
+///   R_i = sum_j N V + e2 n N_i/3 + F
 ///
 ///   w = e2/2 (of gradients: + r.sums / (2 kBlock)), a = w n/2, b = N w + 2 r.partials / n (with M: of M w),
 ///   and s_j for the sum up to term j
 ///
-///   var(out_i) = sum_j { P2 [N var(S) (v - out)2 + N (r.products + r.operands + a) v2] + b s_j2 }
+///   var(out_i) = sum_j { N V (v - out)2 + N P2 (r.products + r.operands + a) v2 + b s_j2 }
 ///       + (r.results + F) out2
-///   var(lse_i) = R_i (less r.inner S2 in var(S)) + (8/12 2^-23 scale(lse))2
+///   var(lse_i) = sum_j N P2 var(S) (less 2 r.inner S2 in var(S)) + e2 n N_i/3 + F + (8/12 2^-23 scale(lse))2
 ///       + r.operands t2 q2.(sum_j P k)2, as the error of q is that of all scores of its row
-///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
+///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 2 r.inner S2)
 ///   var(delta_i) = r.results dout2.out2 + (r.inner + F) delta2 + 4 e2 (|dout|.|out|)2
-///       + sum_j N P2 [r.products dP2 + var(S) g2]
-///   var(P) = P2 [var(S) (1 - 2P) + R_i]
+///       + sum_j N [P2 r.products dP2 + V g2]
+///   var(P) = V (1 - 2P) + P2 R_i
 ///   var(dS) = (r.products + 3 r.inner) dS2 + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2]
 ///       + P2 r.operands [g2 + 2 dout2.v2]; where scores are rounded, the key with the largest score has the
 ///       sum of it over all keys besides: autograd through exp(S - max(S)) adds what they leave of sum_j dS =
 ///       0
-///   var(dq_i) = sum_j { t2 N [var(dS) + P2 var(S) g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
+///   var(dq_i) = sum_j { t2 N [var(dS) + V g2 + a dS2] k2 + b s_j2 } + t2 var(delta) (sum_j P k)2
 ///       + (R_i + r.results) dq2
 ///   var(dk_j) = sum_i { t2 M [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + b s_i2 }
 ///       + r.results dk2

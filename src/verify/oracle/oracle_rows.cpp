@@ -14,6 +14,9 @@ namespace {
 constexpr int kKeysPerChunk = 16;
 constexpr double kSingle = 0x1p-48;  // (2^-24)^2: all code that is modelled computes in float32
 
+// An error of a score up to which exp is a straight line, and how many of what is above it a weight follows.
+constexpr double kStraight = 0.25, kReach = 6;
+
 constexpr double square(double x) { return x * x; }
 
 // a . b, |a| . |b|, and a^2 . b^2
@@ -79,7 +82,7 @@ struct Pair {
   double p, w;      // weight, and weight with its condition
   Dots dout_v;
   double ds, z;                                        // softmax_scale P (dout.v - delta), and its scale
-  double var_score, var_p;                             // of the score; of P, relative to P^2
+  double var_score, moved, var_p;                      // of the score; of P, by its own score; and in all
   double same = 1;                                     // N
   double spread_q = 0, spread_k = 0, spread_dout = 0;  // factors of k^2, q^2, dout^2
 };
@@ -88,9 +91,9 @@ struct Row {
   std::vector<Pair> pairs;
   double lost = 0;                       // L
   double var_sum = 0;                    // F
-  double var_scores = 0;                 // R
+  double var_weights = 0;                // R
   double var_delta = 0;                  // times softmax_scale^2
-  std::vector<double> mean_v, mean_key;  // sum_j P^2 var(s) v, sum_j P k
+  std::vector<double> mean_v, mean_key;  // sum_j V v, sum_j P k
 };
 using Rows = std::vector<Row>;  // of a tile
 
@@ -176,25 +179,35 @@ struct Tile {
            dots_and_squares(h.q.row(i).data(), mean_key.data(), h.k.cols).squares;
   }
 
+  // V, for a pair of a row with this lse.
+  static double moved(const Pair& pair, double lse) {
+    const double error = std::sqrt(pair.var_score);
+    if (error <= kStraight) return square(pair.p) * pair.var_score;
+    return std::exp(2 * std::min(0.0, pair.score - lse + kReach * (error - kStraight))) *
+           std::min(1.0, pair.var_score);
+  }
+
   void spread_weights(Row& row, Index i) {
     const Rounding& r = *terms.rounding;
     count_repeats(row, i);
-    double single = 0, all = 0;
+    const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
+    double single = 0, all = 0, weights = 0;
     for (Pair& pair : row.pairs) {
       single += pair.same * square(pair.p) * pair.var_score;
-      pair.var_score += r.inner * square(pair.score);
+      pair.var_score += 2 * r.inner * square(pair.score);
       all += pair.same * square(pair.p) * pair.var_score;
+      pair.moved = moved(pair, lse);
+      weights += pair.same * pair.moved;
     }
     for (const Pair& pair : row.pairs)
       if (pair.p < 0x1p-24) row.lost += pair.p;
-    const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
     double n = 0;  // as many errors, if each were independent
     for (const Pair& pair : row.pairs) n += pair.p * pair.same * static_cast<double>(row.pairs.size());
     row.var_sum = square(row.lost) + kSingle * (n / 6 + 4 * square(lse));
     const double added = kSingle * n / 3 + row.var_sum;
-    row.var_scores = all + added;
+    row.var_weights = weights + added;
     for (Pair& pair : row.pairs)
-      pair.var_p = std::max(0.0, pair.var_score * (1 - 2 * pair.p)) + row.var_scores;
+      pair.var_p = std::max(0.0, pair.moved * (1 - 2 * pair.p)) + square(pair.p) * row.var_weights;
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
     h.deviation.lse(i, 0) = std::sqrt(single + added + stored + common_variance(row, i) + r.exponentials +
                                       square(8.0 / 12 * 0x1p-23 * h.scale.lse(i, 0)));
@@ -209,10 +222,9 @@ struct Tile {
         add(value, scale, pair.p, pair.w, v, n);
       } else {
         const Rounding& r = *terms.rounding;
-        const double p2 = square(pair.p), moved = pair.same * p2 * pair.var_score,
-                     keys = static_cast<double>(row.pairs.size());
+        const double moved = pair.same * pair.moved, keys = static_cast<double>(row.pairs.size());
         const double rounded =
-            p2 * pair.same * (r.products + r.operands + random_order(keys, 0)) + r.underflow;
+            square(pair.p) * pair.same * (r.products + r.operands + random_order(keys, 0)) + r.underflow;
         row.mean_v.resize(static_cast<std::size_t>(n));
         add(value, scale, h.deviation.out.row(i).data(), row.mean_v.data(), pair.p, pair.w, moved + rounded,
             partial_sum(keys, 0, pair.same), moved, v, n);
@@ -224,11 +236,11 @@ struct Tile {
     });
   }
 
-  // sum_j P^2 var(s) (v - out)^2 = sum_j P^2 var(s) v^2 - 2 out mean_v + out^2 sum_j P^2 var(s)
+  // sum_j V (v - out)^2 = sum_j V v^2 - 2 out mean_v + out^2 sum_j V
   void finish_outputs(const Row& row, Index i) {
     const Rounding& r = *terms.rounding;
     double moved = 0;
-    for (const Pair& pair : row.pairs) moved += pair.same * square(pair.p) * pair.var_score;
+    for (const Pair& pair : row.pairs) moved += pair.same * pair.moved;
     const double own = r.results + row.var_sum;
     for (Index c = 0; c < h.v.cols; ++c) {
       const double out = h.value.out(i, c);
@@ -261,9 +273,8 @@ struct Tile {
     double var_delta =
         r.results * d.squares + (r.inner + row.var_sum) * square(delta) + 4 * kSingle * square(d.absolute);
     for (const Pair& pair : row.pairs)
-      var_delta +=
-          pair.same * square(pair.p) *
-          (r.products * square(pair.dout_v.plain) + pair.var_score * square(pair.dout_v.plain - delta));
+      var_delta += pair.same * (square(pair.p) * r.products * square(pair.dout_v.plain) +
+                                pair.moved * square(pair.dout_v.plain - delta));
     row.var_delta = scale2() * var_delta;
     const double added_q = random_order(static_cast<double>(row.pairs.size()), r.sums);
     const double added_k = random_order(terms.most_rows, r.sums);
@@ -277,10 +288,11 @@ struct Tile {
                                2 * r.operands * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
       all += own;
-      pair.spread_q = pair.same * (own + (pair.var_score + added_q) * ds2);
-      pair.spread_k = same_query * (own + pair.var_p * ds2 + square(pair.p) * row.var_delta + added_k * ds2);
+      pair.spread_q = pair.same * (own + scale2() * pair.moved * g2 + added_q * ds2);
+      pair.spread_k =
+          same_query * (own + scale2() * pair.var_p * g2 + square(pair.p) * row.var_delta + added_k * ds2);
       pair.spread_dout =
-          square(pair.p) * same_query * (r.products + r.operands + pair.var_p + added_k) + r.underflow;
+          same_query * (square(pair.p) * (r.products + r.operands + added_k) + pair.var_p) + r.underflow;
     }
     if (r.inner <= kSingle || row.pairs.empty()) return;
     Pair& largest = *std::ranges::max_element(row.pairs, {}, &Pair::p);
@@ -320,7 +332,7 @@ struct Tile {
       const double mean = row.mean_key.empty() ? 0 : row.mean_key[static_cast<std::size_t>(c)];
       double& deviation = h.deviation.dq(i, c);
       deviation = std::sqrt(deviation + row.var_delta * square(mean) +
-                            (row.var_scores + r.results) * square(h.value.dq(i, c)) + r.underflow);
+                            (row.var_weights + r.results) * square(h.value.dq(i, c)) + r.underflow);
     }
   }
 
