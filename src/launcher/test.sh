@@ -6,10 +6,10 @@
 # shellcheck shell=bash disable=SC2154  # root and yes come from ./ringcraft
 
 # Tests that the sanitizers run: the executables test_NAME with these names, whose tests bear the name as their label.
-# dev: all that computes, reads or parses; what stands around the same code (the tool, the judge's verdicts, the
-# lessons, the known mistakes) joins with --long, but not, by label: latency (judges the clock), launcher (nothing of it
-# is C++), mpi (Open MPI's own leaks are not ours). tsan: what has threads.
-dev_tests='core problem comm attention ring parallel write_ups io verify boundary properties random_problems fuzz'
+# dev: all that computes, reads or parses; what stands around the same code (the tool, the diagnosis, the judge's
+# verdicts, the lessons, the known mistakes) joins with --long, but not, by label: latency (judges the clock), launcher
+# (nothing of it is C++), mpi (Open MPI's own leaks are not ours). tsan: what has threads.
+dev_tests='core problem comm attention ring parallel write_ups io boundary properties random_problems fuzz'
 dev_excludes='^(slow|latency|launcher|mpi)$'
 tsan_tests='comm ring interleavings'
 

@@ -144,7 +144,7 @@ testing_machine() {
   cp "$source/CMakePresets.json" "$work/my checkout/"
   {
     printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(standin NONE)' 'enable_testing()'
-    printf 'foreach(name core problem comm attention ring parallel write_ups io verify boundary properties random_problems\n'
+    printf 'foreach(name core problem comm attention ring parallel write_ups io boundary properties random_problems\n'
     printf '    fuzz interleavings)\n  add_custom_target(test_${name})\nendforeach()\n'
     printf 'get_filename_component(stage ${CMAKE_BINARY_DIR} NAME)\n'
     cat

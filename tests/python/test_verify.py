@@ -199,14 +199,17 @@ def chunks_in_turn(return_lse):
 
     case = ringcraft.Case(ringcraft.Problem(24, 2, 16, mask=ringcraft.Mask(None, 0), ranks=4, layout="zigzag"), seed=3)
     found = ringcraft.verify(function, ranks=4, layout="zigzag", causal=True, dtype="float64", simplify=False, cases=[case])
-    return [cause.sentence for cause in found.verdicts[0].causes]
+    return found.verdicts[0]
 
 
-def test_blocks_that_are_wrong_in_two_ways_are_told_apart():
+def test_blocks_that_are_wrong_in_two_ways_are_told_apart_and_together():
     late = "the late half of the rows on the late half of the keys"
-    assert chunks_in_turn(True) == [f"the blocks of later ranks are used without the pairs of {late}",
-                                    f"the blocks of earlier ranks are seen whole by {late}, without a mask"]
-    assert chunks_in_turn(False) == []
+    later, earlier = (f"the blocks of later ranks are used without the pairs of {late}",
+                      f"the blocks of earlier ranks are seen whole by {late}, without a mask")
+    verdict = chunks_in_turn(True)
+    assert [cause.sentence for cause in verdict.causes] == [later, earlier]
+    assert f"likely: {later}" in verdict.text and f"and:    {earlier}" in verdict.text
+    assert chunks_in_turn(False).causes == []
 
 
 def test_a_window_without_its_right_side_is_named():

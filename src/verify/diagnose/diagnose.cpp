@@ -58,15 +58,20 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
 }  // namespace
 
 std::vector<Cause> Diagnosis::causes(std::size_t most) const {
-  const std::vector<Conjunction> passes[] = {explanations_of(forward), explanations_of(backward)};
+  const std::vector<Conjunction> first = explanations_of(forward), second = explanations_of(backward);
   std::vector<Cause> all;
-  for (std::size_t i = 0; i < std::max(passes[0].size(), passes[1].size()); ++i)
-    for (const std::vector<Conjunction>& pass : passes) {
-      if (i >= pass.size()) continue;
-      all.insert(all.end(), pass[i].begin(), pass[i].end());
-      if (i == 0 && &pass == &passes[1]) all[all.size() - pass[i].size()].also = !forward.empty();
+  const auto take = [&](const Conjunction& causes, bool also, std::size_t room) {
+    for (const Cause& cause : causes) {
+      if (all.size() >= room) return;
+      all.push_back(cause);
+      if (&cause == causes.data()) all.back().also = also;
     }
-  all.resize(std::min(all.size(), most));
+  };
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    const bool keeps_room = i == 0 && most > 1 && !second.empty();  // for a cause of the gradients
+    if (i < first.size()) take(first[i], false, keeps_room ? most - 1 : most);
+    if (i < second.size()) take(second[i], i == 0 && !first.empty(), most);
+  }
   return all;
 }
 

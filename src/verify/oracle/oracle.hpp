@@ -59,7 +59,7 @@ struct Alike {
 /// And, if a Rounding r was given, the standard deviation of its errors, the root of these variances. With S
 /// the scores, e = 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP -
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
-///   var(S) = 2 r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2, stored before and after its factor t
+///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
 ///   V = P2 var(S), as long as exp is a straight line over the error of S: if d, the root of var(S), is at
 ///       most 1/4. Larger errors let keys far below the largest be chosen, up to P = 1: V = min(1, var(S))
 ///       W2, W = min(1, P exp(6 (d - 1/4)))
@@ -80,9 +80,9 @@ struct Alike {
 ///
 ///   var(out_i) = sum_j { N V (v - out)2 + N P2 (r.products + r.operands + a) v2 + b s_j2 }
 ///       + (r.results + F) out2
-///   var(lse_i) = sum_j N P2 var(S) (less 2 r.inner S2 in var(S)) + e2 n N_i/3 + F + (8/12 2^-23 scale(lse))2
+///   var(lse_i) = sum_j N P2 var(S) (less r.inner S2 in var(S)) + e2 n N_i/3 + F + (8/12 2^-23 scale(lse))2
 ///       + r.operands t2 q2.(sum_j P k)2, as the error of q is that of all scores of its row
-///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 2 r.inner S2)
+///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
 ///   var(delta_i) = r.results dout2.out2 + (r.inner + F) delta2 + 4 e2 (|dout|.|out|)2
 ///       + sum_j N [P2 r.products dP2 + V g2]
 ///   var(P) = V (1 - 2P) + P2 R_i

@@ -194,7 +194,7 @@ struct Tile {
     double single = 0, all = 0, weights = 0;
     for (Pair& pair : row.pairs) {
       single += pair.same * square(pair.p) * pair.var_score;
-      pair.var_score += 2 * r.inner * square(pair.score);
+      pair.var_score += r.inner * square(pair.score);
       all += pair.same * square(pair.p) * pair.var_score;
       pair.moved = moved(pair, lse);
       weights += pair.same * pair.moved;

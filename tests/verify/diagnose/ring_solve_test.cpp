@@ -210,6 +210,13 @@ TEST_CASE("the joining of normalised results is solved for") {
   CHECK(first_of(scene.folded([&](const State& a, const State& b) {
           return join(0, 0, std::max(a.lse, b.lse))(a, b);
         })) == "solved-fold");
+  const std::vector<Cause> turned = scene.folded([&](const State& a, const State& b) {
+    const double weight = 1 / (1 + std::exp(a.lse - b.lse));
+    return join(1 - weight, weight, a.lse + std::log(1 + std::exp(a.lse - b.lse)))(a, b);
+  });
+  CHECK(first_of(turned) == "solved-fold");
+  REQUIRE(!turned.empty());
+  CHECK(turned[0].sentence.find("the difference has the wrong sign") != std::string::npos);
   const std::vector<Cause> late = scene.folded([&](const State& a, const State& b) {
     const double joined = std::log(std::exp(a.lse) + std::exp(b.lse)), w = 1 / (1 + std::exp(joined - b.lse));
     return join(1 - w, w, NAN)(a, b);

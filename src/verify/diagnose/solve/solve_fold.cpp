@@ -40,6 +40,8 @@ constexpr Term kLse[] = {
      }},
     {"new lse + log(1 + exp(old lse - new lse)), which overflows where the old one is far larger",
      [](const Step& s) { return s.new_lse + std::log(1 + s.exp(s.old_lse - s.new_lse)); }},
+    {"old lse + log(1 + exp(old lse - new lse)): the difference has the wrong sign",
+     [](const Step& s) { return s.old_lse + std::log(1 + s.exp(s.old_lse - s.new_lse)); }},
     {"log(exp(old lse) + exp(new lse)) without subtracting the larger one: it overflows or vanishes",
      [](const Step& s) { return std::log(s.exp(s.old_lse) + s.exp(s.new_lse)); }},
     {kOldLse, [](const Step& s) { return s.old_lse; }},
