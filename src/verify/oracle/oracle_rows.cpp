@@ -91,6 +91,7 @@ struct Row {
   std::vector<Pair> pairs;
   double lost = 0;                       // L
   double var_sum = 0;                    // F
+  double moved = 0;                      // sum_j N V
   double var_weights = 0;                // R
   double var_delta = 0;                  // times softmax_scale^2
   std::vector<double> mean_v, mean_key;  // sum_j V v, sum_j P k
@@ -191,13 +192,13 @@ struct Tile {
     const Rounding& r = *terms.rounding;
     count_repeats(row, i);
     const double lse = row.pairs.empty() ? 0 : h.value.lse(i, 0);
-    double single = 0, all = 0, weights = 0;
+    double single = 0, all = 0;
     for (Pair& pair : row.pairs) {
       single += pair.same * square(pair.p) * pair.var_score;
       pair.var_score += r.inner * square(pair.score);
       all += pair.same * square(pair.p) * pair.var_score;
       pair.moved = moved(pair, lse);
-      weights += pair.same * pair.moved;
+      row.moved += pair.same * pair.moved;
     }
     for (const Pair& pair : row.pairs)
       if (pair.p < 0x1p-24) row.lost += pair.p;
@@ -205,7 +206,7 @@ struct Tile {
     for (const Pair& pair : row.pairs) n += pair.p * pair.same * static_cast<double>(row.pairs.size());
     row.var_sum = square(row.lost) + kSingle * (n / 6 + 4 * square(lse));
     const double added = kSingle * n / 3 + row.var_sum;
-    row.var_weights = weights + added;
+    row.var_weights = row.moved + added;
     for (Pair& pair : row.pairs)
       pair.var_p = std::max(0.0, pair.moved * (1 - 2 * pair.p)) + square(pair.p) * row.var_weights;
     const double stored = r.lse > 0 ? r.lse * square(lse) + all - single : 0;
@@ -239,14 +240,12 @@ struct Tile {
   // sum_j V (v - out)^2 = sum_j V v^2 - 2 out mean_v + out^2 sum_j V
   void finish_outputs(const Row& row, Index i) {
     const Rounding& r = *terms.rounding;
-    double moved = 0;
-    for (const Pair& pair : row.pairs) moved += pair.same * pair.moved;
     const double own = r.results + row.var_sum;
     for (Index c = 0; c < h.v.cols; ++c) {
       const double out = h.value.out(i, c);
       double& deviation = h.deviation.out(i, c);
       const double mean = row.mean_v.empty() ? 0 : row.mean_v[static_cast<std::size_t>(c)];
-      const double variance = std::max(0.0, deviation - 2 * out * mean + square(out) * moved);
+      const double variance = std::max(0.0, deviation - 2 * out * mean + square(out) * row.moved);
       deviation = std::sqrt(variance + own * square(out) + r.underflow);
     }
   }
