@@ -2,6 +2,7 @@
 #include "grade/jail/control_group.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>

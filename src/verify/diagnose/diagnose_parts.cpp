@@ -12,7 +12,6 @@ namespace ringcraft::verify {
 namespace {
 
 constexpr std::size_t kMostParts = 24;
-constexpr double kMostWork = 2e9;  // multiplications, roughly
 
 // An explanation of the rows of one part: one or two mistakes.
 struct Explanation {
@@ -207,6 +206,7 @@ class ByParts {
 }  // namespace
 
 std::vector<Cause> causes_by_parts(const Evidence& e) {
+  constexpr double kMostWork = 2e9;  // multiplications, roughly
   if (e.ring == nullptr || !e.place.ring || e.place.count() < 2) return {};
   const double work = static_cast<double>(e.problem.queries.size() * e.problem.keys.size()) *
                       static_cast<double>(e.problem.batch * e.problem.heads * e.problem.head_dim) * 300;

@@ -206,7 +206,7 @@ class Faults:
     def kill(self, scene):
         return self.struck(scene, signal.SIGKILL, [r"ranks? (\d+, )*{0}\b.*without a message"],
                            [r"ranks? (\d+, )*{0}\b.*before it joined"],
-                           ["rank {0}:", "not in the job"])  # mpirun may not notice it before
+                           ["rank {0}", "not at the end"], ["rank {0}:", "not in the job"])  # mpirun may not notice it before
 
     def stop(self, scene):
         return self.struck(scene, signal.SIGSTOP, ["rank {0}", "not answer"], ["rank {0}", "not at the end"],

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ringcraft/core/shown.hpp"
+#include "ringcraft/problem/reach.hpp"
 
 namespace ringcraft::verify {
 namespace {

@@ -9,6 +9,9 @@
 
 namespace ringcraft::verify {
 
+/// The maximum, and the lse, of no keys.
+constexpr double kNoKeys = -std::numeric_limits<double>::infinity();
+
 /// The range of exp in a number type: above `high` it is infinite, below `low` it is 0.
 struct ExponentRange {
   double low = -745.0, high = 709.0;
@@ -20,7 +23,7 @@ struct ExponentRange {
 /// The partial result of one row for one block: the maximum m of the scores, l = sum exp(score - m), O = sum
 /// exp(score - m) v.
 struct BlockPartial {
-  double max = -std::numeric_limits<double>::infinity();
+  double max = kNoKeys;
   double sum = 0;
   std::vector<double> out;  ///< [head_dim]
   int keys = 0;             ///< visible ones
@@ -33,7 +36,7 @@ struct BlockPartial {
 /// A row of out, and its lse.
 struct Merged {
   std::vector<double> out;
-  double lse = -std::numeric_limits<double>::infinity();
+  double lse = kNoKeys;
 };
 
 /// The returned lse of one row, for mistakes that depend only on its right value and its maximum. Other
