@@ -90,17 +90,29 @@ check() { # FILE ARCH KERNELS PATTERN...
 }
 
 # 128: loads of 16 bytes. HMMA: products of matrices. LDSM: ldmatrix, as the matrix lies (M88) and transposed (MT88). LDGSTS: cp.async. RED: an atomic sum.
+architecture() { # ARCH, in a folder of its own: all at once
+  work=$work/$1
+  mkdir "$work"
+  check forward/01_naive.cu "$1" 3 FFMA
+  check forward/02_tiles.cu "$1" 3 FFMA LDS
+  check forward/03_online_softmax.cu "$1" 4 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check forward/04_tensor_cores.cu "$1" 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'MUFU\.EX2'
+  check forward/05_pipeline.cu "$1" 5 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
+  check merge/01_merge.cu "$1" 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
+  check backward/01_naive.cu "$1" 3 FFMA
+  check backward/02_two_kernels.cu "$1" 4 FFMA 'LDS\.128' 'LDG\.E\.128'
+  check backward/03_tensor_cores.cu "$1" 8 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
+  check backward/04_fused.cu "$1" 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
+  exit $failed
+}
+running=''
 for arch in ${RINGCRAFT_LONG:+80 90} 90a; do
-  check forward/01_naive.cu "$arch" 3 FFMA
-  check forward/02_tiles.cu "$arch" 3 FFMA LDS
-  check forward/03_online_softmax.cu "$arch" 4 FFMA 'LDS\.128' 'LDG\.E\.128'
-  check forward/04_tensor_cores.cu "$arch" 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'MUFU\.EX2'
-  check forward/05_pipeline.cu "$arch" 5 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
-  check merge/01_merge.cu "$arch" 2 FFMA 'LDG\.E\.128' 'STG\.E\.128'
-  check backward/01_naive.cu "$arch" 3 FFMA
-  check backward/02_two_kernels.cu "$arch" 4 FFMA 'LDS\.128' 'LDG\.E\.128'
-  check backward/03_tensor_cores.cu "$arch" 8 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128'
-  check backward/04_fused.cu "$arch" 2 'HMMA\.16816\.F32\.BF16' 'LDSM\.16\.M88\.4' 'LDSM\.16\.MT88\.4' 'LDGSTS\.E\.BYPASS\.128' 'REDG\?\.E\.ADD\.F32'
+  (architecture "$arch") >"$work/$arch.said" 2>&1 &
+  running="$running $arch:$!"
+done
+for one in $running; do
+  wait "${one#*:}" || failed=1
+  cat "$work/${one%:*}.said"
 done
 $reads_sass || echo "        instructions looked for in PTX, machine code not read: no nvdisasm (./ringcraft setup --all)"
 # The findings that sass.py must print, and no more.
