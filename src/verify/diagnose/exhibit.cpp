@@ -38,7 +38,7 @@ bool is_zero(const Exhibit& exhibit) {
   return any_wrong(attention->comparison, TensorGroup::kForward) && all_zero(attention->claim.out);
 }
 
-// Exhibits of one kind come from one function: those of another kind may be right, or wrong in another way.
+// Exhibits of one origin come from one function: those of another may be right, or wrong in another way.
 using Origin = std::pair<std::size_t, bool>;  // which type; whether only gradients are wrong
 Origin origin_of(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
@@ -160,14 +160,14 @@ std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
 }  // namespace
 
 std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
-  std::vector<std::pair<Origin, std::vector<Exhibit>>> kinds;  // in the order of the checks
+  std::vector<std::pair<Origin, std::vector<Exhibit>>> origins;  // in the order of the checks
   std::vector<Exhibit> all = with_one_scan(exhibits);
   if (!std::ranges::all_of(all, is_zero)) std::erase_if(all, is_zero);
   for (const Exhibit& exhibit : all) {
     if (!is_telling(exhibit)) continue;
     const Origin origin = origin_of(exhibit);
-    auto same = std::ranges::find(kinds, origin, [](const auto& each) { return each.first; });
-    if (same == kinds.end()) same = kinds.insert(same, {origin, {}});
+    auto same = std::ranges::find(origins, origin, [](const auto& each) { return each.first; });
+    if (same == origins.end()) same = origins.insert(same, {origin, {}});
     same->second.push_back(exhibit);
   }
   std::vector<Cause> causes;
@@ -176,14 +176,14 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
       std::ranges::copy(each, std::back_inserter(causes));
   };
   std::optional<std::size_t> type;  // a function's own results say more than those built upon them
-  for (const auto& [origin, alike] : kinds)
+  for (const auto& [origin, alike] : origins)
     for (const Conjunction& each : !type || type == origin.first ? agreed(alike) : std::vector<Conjunction>{})
       list(each), type = origin.first;
   erase_repeats(causes);
   if (causes.size() < 2 || std::ranges::any_of(causes, &Cause::also)) return causes;
   // Kernels that were tested one by one on a state that has seen keys distinguish mistakes that look alike
   // without one.
-  for (const auto& [origin, alike] : kinds)
+  for (const auto& [origin, alike] : origins)
     if (type != origin.first && std::holds_alternative<StepExhibit>(*alike.front()))
       if (std::vector<Conjunction> steps = agreed(alike); !steps.empty()) {
         causes.clear();
@@ -191,7 +191,7 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
         return causes;
       }
   std::set<std::string> also;  // among equally good causes, those that explain the others too come first
-  for (const auto& [origin, alike] : kinds)
+  for (const auto& [origin, alike] : origins)
     if (type != origin.first)
       for (const Conjunction& each : agreed(alike)) also.merge(ids_of(each));
   std::stable_partition(causes.begin(), causes.end(),

@@ -89,8 +89,9 @@ check() { # FILE ARCH KERNELS PATTERN...
   done
 }
 
+# One architecture, in a folder of its own, so that all of them are checked at once.
 # 128: loads of 16 bytes. HMMA: products of matrices. LDSM: ldmatrix, as the matrix lies (M88) and transposed (MT88). LDGSTS: cp.async. RED: an atomic sum.
-architecture() { # ARCH, in a folder of its own: all at once
+architecture() { # ARCH
   work=$work/$1
   mkdir "$work"
   check forward/01_naive.cu "$1" 3 FFMA

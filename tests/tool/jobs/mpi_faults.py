@@ -21,6 +21,12 @@ import time
 PATIENCE = 1.5  # seconds, of the jobs below
 LIMIT = 10.0
 TOKENS = 3600
+MISSED = (["rank {0}", "not at the end"], ["rank {0}:", "not in the job"])  # what rank 0 says of a rank that is not there
+
+
+def about(rank, *fragments):
+    """These fragments of sentences, of this rank."""
+    return [[part.format(rank) for part in fragment] for fragment in fragments]
 
 
 def write_tensors(path, seqlen, seed, heads=4, kv_heads=2, width=16):
@@ -192,7 +198,6 @@ class Faults:
             code, said = scene.end()
             self.require_right(scene, code, said)  # it was over before
             return "over before"
-        named = [[part.format(rank) for part in fragment] for fragment in fragments]
         if scene.ended() == 0:  # the rank had no more to do
             self.require_right(scene, *scene.end())
             return "over before"
@@ -200,17 +205,16 @@ class Faults:
             with open(scene.output, "rb") as file:
                 require(file.read() == self.threads(scene.ranks), "a part of an output")
             os.remove(scene.output)
-        require_failed(scene, since, *named)
+        require_failed(scene, since, *about(rank, *fragments))
         return "named"
 
     def kill(self, scene):
         return self.struck(scene, signal.SIGKILL, [r"ranks? (\d+, )*{0}\b.*without a message"],
                            [r"ranks? (\d+, )*{0}\b.*before it joined"],
-                           ["rank {0}", "not at the end"], ["rank {0}:", "not in the job"])  # mpirun may not notice it before
+                           *MISSED)  # mpirun may not notice it before
 
     def stop(self, scene):
-        return self.struck(scene, signal.SIGSTOP, ["rank {0}", "not answer"], ["rank {0}", "not at the end"],
-                           ["rank {0}:", "not in the job"])
+        return self.struck(scene, signal.SIGSTOP, ["rank {0}", "not answer"], *MISSED)
 
     def long_delay(self, scene):
         scene.start(scene.words(self.source))
@@ -229,8 +233,7 @@ class Faults:
             return "over before"
         if os.path.exists(scene.output):
             os.remove(scene.output)
-        require_failed(scene, since, [f"rank {rank}", "not answer"], [f"rank {rank}", "not at the end"],
-                       [f"rank {rank}:", "not in the job"])
+        require_failed(scene, since, *about(rank, ["rank {0}", "not answer"], *MISSED))
         return "named"
 
     def short_delay(self, scene):

@@ -10,12 +10,10 @@
 
 #include "verify/diagnose/exhibit.hpp"
 #include "verify/diagnose/functions/agree.hpp"
+#include "verify/diagnose/twisted/twisted_merge.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::verify {
-
-/// m of a side that has seen no key.
-constexpr double kNoKey = -std::numeric_limits<double>::infinity();
 
 /// Relative tolerances of agreeing numbers. Weights below the floor count as 0.
 struct MergeNear {

@@ -33,13 +33,13 @@ const TwistedRing::BlockSums& TwistedRing::sums(const Query& query, int block) c
   if (found != sums_.end()) return found->second;
   const BlockPartial part = partial({}, problem_.mask, query, {block, block, block, false}, false);
   BlockSums result{part.max, part.lse(), 0};
-  if (part.max != kNoKeys)
+  if (part.max != kNoKey)
     result.delta = dot(row_of(in_.dout, query.batch, query.head, query.row), part.out) / part.sum;
   return sums_.emplace(std::pair{row, block}, result).first->second;
 }
 
 double TwistedRing::maximum(const Query& query) const {
-  double largest = kNoKeys;
+  double largest = kNoKey;
   for (int block = 0; block < arrangement_.count(); ++block)
     largest = std::max(largest, sums(query, block).max);
   return largest;
@@ -48,7 +48,7 @@ double TwistedRing::maximum(const Query& query) const {
 // The number subtracted from a score before exp.
 double TwistedRing::weight_shift(const Twist& twist, const Query& query, int block) const {
   const double lse = row_of(saved_.lse, query.batch, query.head, query.row)[0];
-  const auto known = [](double early) { return early == kNoKeys ? 0 : early; };  // lest exp be infinite
+  const auto known = [](double early) { return early == kNoKey ? 0 : early; };  // lest exp be infinite
   switch (twist.weights) {
     case WeightTwist::kMaximum:
       return maximum(query);
@@ -99,7 +99,7 @@ int TwistedRing::block_at(const Query& query, int step) const {
 int TwistedRing::steps_before_last(const Query& query) const {
   const int n = arrangement_.count();
   for (int step = n - 1; step > 0; --step)
-    if (sums(query, block_at(query, step)).max != kNoKeys) return step;
+    if (sums(query, block_at(query, step)).max != kNoKey) return step;
   return 0;
 }
 
@@ -123,7 +123,7 @@ double TwistedRing::delta(const Twist& twist, const Query& query, int block) con
       return sums(query, block).delta;
     case DeltaTwist::kBlockShare: {
       const BlockSums& block_sums = sums(query, block);
-      return block_sums.max == kNoKeys ? 0 : block_sums.delta * std::exp(block_sums.lse - lse);
+      return block_sums.max == kNoKey ? 0 : block_sums.delta * std::exp(block_sums.lse - lse);
     }
     case DeltaTwist::kAdded:
       return -right;
@@ -145,7 +145,7 @@ TwistedRing::PairTerms TwistedRing::terms(const Twist& twist, const Query& query
                    row_of(in_.k, kv_batch(twist, query.batch), kv_head(twist, query.head), key));
   const double shift = weight_shift(twist, query, block);
   PairTerms result;
-  result.p = shift == kNoKeys ? 0 : range_.exp((seen ? score : masked_score(twist, score)) - shift);
+  result.p = shift == kNoKey ? 0 : range_.exp((seen ? score : masked_score(twist, score)) - shift);
   const bool constant = !seen && twist.masked != MaskedTwist::kLowered && twist.through == Done::kNo;
   result.ds = constant ? 0 : result.p * (dout_v - delta(twist, query, block));
   if (twist.negated == Done::kYes) result.ds = -result.ds;

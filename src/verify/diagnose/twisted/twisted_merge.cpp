@@ -29,20 +29,20 @@ Vector times(Vector v, double x) {
 // The running state (O, m, l).
 struct State {
   Vector out;
-  double max = kNoKeys, sum = 0;
+  double max = kNoKey, sum = 0;
 
   // Adds a block with the given factors of the old O and l; the new factors are right.
   template <class Factors>
   void add(const BlockPartial& block, Factors factors) {
     const double larger = std::max(max, block.max);
-    const auto [for_out, for_sum] = factors(max == kNoKeys ? 0.0 : std::exp(max - larger));
+    const auto [for_out, for_sum] = factors(max == kNoKey ? 0.0 : std::exp(max - larger));
     const double from = std::exp(block.max - larger);
     combine(out, for_out, from, block.out);
     sum = for_sum * sum + from * block.sum;
     max = larger;
   }
   Merged finished() const {
-    if (max == kNoKeys) return {out, kNoKeys};
+    if (max == kNoKey) return {out, kNoKey};
     return {times(out, 1 / sum), max + std::log(sum)};
   }
 };
@@ -71,7 +71,7 @@ Factors rescaling(MergeTwist merge, double f) {
 Merged running(MergeTwist merge, const Partials& partials) {
   State state = empty_state(partials);
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     state.add(block, [&](double f) { return rescaling(merge, f); });
     if (merge == MergeTwist::kDividedEachStep) state.out = times(state.out, 1 / state.sum);
   }
@@ -83,9 +83,9 @@ Merged running(MergeTwist merge, const Partials& partials) {
 Merged begun_anew(MergeTwist merge, const Partials& partials) {
   State state = empty_state(partials);
   for (const BlockPartial& block : partials)
-    if (merge == MergeTwist::kLastStep || block.max != kNoKeys) {
+    if (merge == MergeTwist::kLastStep || block.max != kNoKey) {
       state = empty_state(partials);
-      if (block.max != kNoKeys) state.add(block, [](double f) { return Factors{f, f}; });
+      if (block.max != kNoKey) state.add(block, [](double f) { return Factors{f, f}; });
     }
   return state.finished();
 }
@@ -96,7 +96,7 @@ Merged weighted(MergeTwist merge, const Partials& partials, const ExponentRange&
   double total = 0, keys = 0;
   int seen = 0;
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     const Vector o = times(block.out, 1 / block.sum);
     double weight = 1;
     if (merge == MergeTwist::kByCount) weight = block.keys;
@@ -120,11 +120,11 @@ Merged weighted(MergeTwist merge, const Partials& partials, const ExponentRange&
 
 // Merges two normalised results at a time.
 Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
-  Merged result{Vector(partials.at(0).out.size(), 0.0), kNoKeys};
+  Merged result{Vector(partials.at(0).out.size(), 0.0), kNoKey};
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     const Vector o = times(block.out, 1 / block.sum);
-    if (result.lse == kNoKeys) {
+    if (result.lse == kNoKey) {
       result = {o, block.lse()};
       continue;
     }
@@ -150,12 +150,12 @@ Merged rounded_between(MergeTwist merge, const Partials& partials) {
   const bool out = merge >= M::kOutInBFloat16,
              first = merge == M::kNewInBFloat16 || merge == M::kNewInFloat16;
   const bool lse = merge != M::kOutInBFloat16 && merge != M::kOutInFloat16;
-  Merged result{Vector(partials.at(0).out.size(), 0.0), kNoKeys};
+  Merged result{Vector(partials.at(0).out.size(), 0.0), kNoKey};
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     const double a = result.lse, b = block.lse(), larger = std::max(a, b);
     double joined = larger + std::log(std::exp(a - larger) + std::exp(b - larger));
-    const bool begins = a == kNoKeys;
+    const bool begins = a == kNoKey;
     if (first && !begins) joined = narrow(joined);
     combine(result.out, begins ? 0 : std::exp(a - joined), begins ? 1 : std::exp(b - joined),
             times(block.out, 1 / block.sum));
@@ -181,21 +181,21 @@ Merged rounded_once(MergeTwist merge, const Partials& partials) {
 // Lets blocks without a visible key count like a key of zeros.
 Merged with_voting_blocks(Partials partials) {
   for (BlockPartial& block : partials)
-    if (block.max == kNoKeys) block.max = 0, block.sum = 1;
+    if (block.max == kNoKey) block.max = 0, block.sum = 1;
   return running(MergeTwist::kRight, partials);
 }
 
 // Sums whose maxima are lost, fixed or those of one block: O = sum of f O_b, over a divisor.
 Merged summed(MergeTwist merge, const Partials& partials, const ExponentRange& range) {
   Vector out(partials.at(0).out.size(), 0.0);
-  double largest = kNoKeys, total = 0, keys = 0, one_sum = 0;
+  double largest = kNoKey, total = 0, keys = 0, one_sum = 0;
   for (const BlockPartial& block : partials) largest = std::max(largest, block.max);
-  if (largest == kNoKeys) return {out, kNoKeys};
+  if (largest == kNoKey) return {out, kNoKey};
   double reference = largest;
   if (merge == MergeTwist::kNoMaximum || merge == MergeTwist::kNoMaximumZeroed) reference = 0;
   if (merge == MergeTwist::kMaximumFromZero) reference = std::max(largest, 0.0);
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     const double factor = merge == MergeTwist::kMaximumLost ? 1 : range.exp(block.max - reference);
     combine(out, 1, factor, block.out);
     total += factor * block.sum;
@@ -215,7 +215,7 @@ Merged divided_blocks(Partials partials) {
   const double lse = running(MergeTwist::kRight, partials).lse;
   State state = empty_state(partials);
   for (BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     block.out = times(block.out, 1 / block.sum);
     state.add(block, [](double f) { return Factors{f, f}; });
   }
@@ -226,7 +226,7 @@ Merged with_nan(MergeTwist merge, const Partials& partials) {
   Merged result = running(MergeTwist::kRight, partials);
   bool poisoned = false;
   for (const BlockPartial& block : partials) {
-    poisoned = poisoned || block.max == kNoKeys;
+    poisoned = poisoned || block.max == kNoKey;
     if (merge == MergeTwist::kNanForFirst) break;
   }
   if (poisoned) {
@@ -286,10 +286,10 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
 }
 
 double lse_of(LseTwist twist, const Partials& partials, double lse, int own) {
-  double largest = kNoKeys, sum_of_lse = 0;
+  double largest = kNoKey, sum_of_lse = 0;
   const BlockPartial* last = nullptr;
   for (const BlockPartial& block : partials) {
-    if (block.max == kNoKeys) continue;
+    if (block.max == kNoKey) continue;
     largest = std::max(largest, block.max);
     sum_of_lse += block.lse();
     last = &block;
@@ -343,7 +343,7 @@ double twisted_lse(LseTwist twist, double lse, double max) {
   }
 }
 
-double BlockPartial::lse() const { return max == kNoKeys ? kNoKeys : max + std::log(sum); }
+double BlockPartial::lse() const { return max == kNoKey ? kNoKey : max + std::log(sum); }
 
 Merged merged(MergeTwist merge, LseTwist lse, const std::vector<BlockPartial>& partials, int own,
               const ExponentRange& range) {

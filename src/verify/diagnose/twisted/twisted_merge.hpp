@@ -9,8 +9,8 @@
 
 namespace ringcraft::verify {
 
-/// The maximum, and the lse, of no keys.
-constexpr double kNoKeys = -std::numeric_limits<double>::infinity();
+/// The maximum of the scores of no key, and the lse.
+constexpr double kNoKey = -std::numeric_limits<double>::infinity();
 
 /// The range of exp in a number type: above `high` it is infinite, below `low` it is 0.
 struct ExponentRange {
@@ -23,7 +23,7 @@ struct ExponentRange {
 /// The partial result of one row for one block: the maximum m of the scores, l = sum exp(score - m), O = sum
 /// exp(score - m) v.
 struct BlockPartial {
-  double max = kNoKeys;
+  double max = kNoKey;
   double sum = 0;
   std::vector<double> out;  ///< [head_dim]
   int keys = 0;             ///< visible ones
@@ -36,7 +36,7 @@ struct BlockPartial {
 /// A row of out, and its lse.
 struct Merged {
   std::vector<double> out;
-  double lse = kNoKeys;
+  double lse = kNoKey;
 };
 
 /// The returned lse of one row, for mistakes that depend only on its right value and its maximum. Other
