@@ -21,9 +21,14 @@ def pages():
 
 
 def renewed(text, kind, make):
-    """`text` with the inside of every block of this kind replaced by make(name)."""
+    """`text` with the inside of every block of this kind replaced by make(name), or as it is where that is None."""
     block = re.compile(rf"(<!-- {kind}(?:: (.*?))? -->\n)(.*?)(<!-- /{kind} -->)", re.S)
-    return block.sub(lambda m: m[1] + make(m[2]).rstrip("\n") + "\n" + m[4], text)
+
+    def renew(found):
+        made = make(found[2])
+        return found[0] if made is None else found[1] + made.rstrip("\n") + "\n" + found[4]
+
+    return block.sub(renew, text)
 
 
 def names(text, kind):

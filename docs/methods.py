@@ -2,7 +2,9 @@
 method, and the closed forms that its figures are compared with.
 
     python3 docs/methods.py --write | --check       with the tool of build/native, or the one that RINGCRAFT_TOOL names
+--check leaves out the table of up to 1024 ranks, unless RINGCRAFT_LONG=1.
 """
+import functools
 import json
 import pathlib
 import subprocess
@@ -10,7 +12,7 @@ import sys
 import tempfile
 
 import marks
-from simulation import TOOL, amount, simulated, time
+from simulation import TOOL, WHOLE, amount, simulated, time
 from tables import table
 
 PROBLEM = {"ranks": 16, "tokens": 131072, "heads": 32, "kv_heads": 8, "head_dim": 128}
@@ -63,6 +65,7 @@ def flags(problem):
     return [word for name, value in problem.items() for word in ("--" + name.replace("_", "-"), value)]
 
 
+@functools.cache
 def measured(name):
     """The passes of a method; an error if they are not those of its closed forms."""
     own, *forms = METHODS[name]
@@ -150,7 +153,11 @@ BLOCKS = {"forward": lambda: costs("forward"), "backward": lambda: costs("backwa
 
 def main():
     page = marks.ROOT / "docs/pages/methods.md"
-    return marks.write_or_check({page: marks.renewed(marks.read(page), "methods", lambda name: BLOCKS[name]())}, __doc__)
+    if not WHOLE:
+        BLOCKS["growth"] = lambda: None
+        print("without the table of up to 1024 ranks; RINGCRAFT_LONG=1 compares it, too")
+    made = {name: block() for name, block in BLOCKS.items()}
+    return marks.write_or_check({page: marks.renewed(marks.read(page), "methods", made.__getitem__)}, __doc__)
 
 
 if __name__ == "__main__":

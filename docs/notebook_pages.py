@@ -4,6 +4,8 @@
 The pages lie in FOLDER, which the target docs puts beside those of Doxygen. A cell that fails ends the script, and so does a
 link that leads to no page.
 """
+import concurrent.futures
+import os
 import pathlib
 import re
 import sys
@@ -87,16 +89,20 @@ def page(notebook, at):
     return PAGE.format(title=title(notebook), style=style(), navigation=navigation(at), body=body)
 
 
+def executed(path):
+    notebook = execute.read(path)
+    try:
+        return execute.execute(notebook)
+    except execute.FAILURES as error:
+        raise SystemExit(f"{path.name}: {execute.failure(notebook, error)}") from None
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for at, path in enumerate(execute.NOTEBOOKS):
-        notebook = execute.read(path)
-        try:
-            execute.execute(notebook)
-        except execute.FAILURES as error:
-            raise SystemExit(f"{path.name}: {execute.failure(notebook, error)}") from None
-        (folder / f"{path.stem}.html").write_text(page(notebook, at), encoding="utf-8")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for at, notebook in enumerate(pool.map(executed, execute.NOTEBOOKS)):
+            (folder / f"{execute.NOTEBOOKS[at].stem}.html").write_text(page(notebook, at), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@
 #include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
-namespace {
 
 // Assigns query heads to KV heads. `group` of them share each; KV heads of all batch entries are numbered
-// consecutively.
+// consecutively. FastHeads::Backward has one, so that it needs a name outside of this file.
 struct Grouping {
   Index kv_heads, group, count;
 
@@ -26,6 +25,8 @@ struct Grouping {
     return {kv / kv_heads, kv % kv_heads * group + member, kv % kv_heads};
   }
 };
+
+namespace {
 
 // Calls body(first, count) for all KV heads, at most `size` of them at a time.
 template <class Body>

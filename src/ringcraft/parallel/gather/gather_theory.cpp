@@ -6,7 +6,7 @@
 namespace ringcraft {
 namespace {
 
-constexpr Role kElement = Role::kElement, kAccumulator = Role::kAccumulator;
+using enum Role;
 
 // One rank's pass on paper.
 class GatherCount {
