@@ -281,6 +281,23 @@ TEST_CASE("no right claim fails where the rounding of scores chooses the key, an
     }
 }
 
+TEST_CASE("no right claim fails where many keys have the same weights, and their gradients share errors",
+          "[claims]") {
+  const Problem problem = make_problem({2, 8, 2, 80, 5}, causal_mask(), Layout::kContiguous, 1);
+  for (const DType type : {DType::kBFloat16, DType::kFloat16})
+    for (std::uint64_t seed = 1; seed <= (testing::long_run() ? 200u : 30u); ++seed) {
+      const Inputs in =
+          converted(make_inputs(make_case(problem, Data::kPeaked, seed), type), DType::kFloat32);
+      const Oracle want = oracle(problem, in, {.rounding = rounding_of(type)});
+      for (const RoundedSteps& steps : right_steps(type)) {
+        INFO(steps.name << ", " << name_of(type) << ", seed " << seed);
+        Answer claim = rounded_attention<float>(problem, in, steps);
+        if (steps.scores) claim.lse = Buffer();
+        CHECK(RoundingRule(rounding_of(type)).add(claim, want, Expect::kPresent).good);
+      }
+    }
+}
+
 TEST_CASE("no right claim of code that rounds wide inputs first fails", "[claims]") {
   for (const DType type : {DType::kBFloat16, DType::kFloat16})
     for (const Mask& mask : {full_mask(), causal_mask()}) {

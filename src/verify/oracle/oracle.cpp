@@ -25,6 +25,14 @@ bool visible(const Mask& mask, Position q, Position k) {
   return mask.cu_seqlens.empty() || sequence_of(q) == sequence_of(k);
 }
 
+Alike larger(const Alike& a, const Alike& b) {
+  const auto larger_of = [](const SharedErrors& one, const SharedErrors& other) {
+    return SharedErrors{std::max(one.factor, other.factor), std::max(one.shift, other.shift)};
+  };
+  return {std::max(a.factor, b.factor), std::max(a.rows, b.rows), larger_of(a.dk, b.dk),
+          larger_of(a.dv, b.dv)};
+}
+
 BlockProblem whole(const Problem& problem) {
   const Shape& s = problem.shape;
   std::vector<Position> all(static_cast<std::size_t>(s.seqlen));
@@ -35,6 +43,7 @@ BlockProblem whole(const Problem& problem) {
 namespace {
 
 constexpr Index kRowsPerTile = 8;  // rows whose vectors stay in cache while a few keys are processed
+constexpr Index kMostTiles = 32;   // from which the errors that rows share are estimated
 
 // The keys that the rows of a tile see; the same for every head.
 std::vector<std::vector<int>> visible_keys(const BlockProblem& p, Index first, Index count) {
@@ -101,9 +110,41 @@ struct Work {
   Oracle& to;
 };
 
+// What the gradients of keys of a head are weighed by, in memory of its own.
+class WeighedKeys {
+ public:
+  WeighedKeys(const Matrix<double>& value, const Matrix<double>& deviation)
+      : a_(value.data.size()), b_(value.data.size()), extents_(value) {
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      const double unit = deviation.data[i], y = unit > 0 ? value.data[i] / unit : 0;
+      a_[i] = unit > 0 ? y / unit : 0;
+      b_[i] = unit > 0 ? 1 / unit : 0;
+      length_ += y * y;
+      elements_ += unit > 0 ? 1 : 0;
+    }
+  }
+  KeyWeights weights() const {
+    return {{a_, extents_.rows, extents_.cols}, {b_, extents_.rows, extents_.cols}};
+  }
+  // `shared`: of a share of the rows.
+  SharedErrors compared(const SharedVariances& shared, double share) const {
+    const double width = static_cast<double>(extents_.cols);
+    const auto ratio = [&](double variance, double independent) {
+      const double times = variance / share / independent;
+      return std::isfinite(times) ? std::max(1.0, times) : 1.0;
+    };
+    return {ratio(shared.a, width * length_), ratio(shared.b, width * elements_)};
+  }
+
+ private:
+  std::vector<double> a_, b_;
+  Matrix<double> extents_;
+  double length_ = 0, elements_ = 0;
+};
+
 // Computes one (batch, kv_head) with all its query heads, and is the only writer of its dk and dv. Returns
-// the largest C of its rows.
-double compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
+// the largest C of its rows, and what its dk and dv share.
+Alike compute_group(const Work& work, Index batch, Index kv_head, Progress& progress, bool teller) {
   const BlockProblem& p = work.problem;
   const Index group = p.heads / p.kv_heads, queries = static_cast<Index>(p.queries.size());
   std::vector<Repeats> repeats(static_cast<std::size_t>(p.heads));
@@ -111,26 +152,46 @@ double compute_group(const Work& work, Index batch, Index kv_head, Progress& pro
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
       repeats[static_cast<std::size_t>(head)] =
           repeats_of(head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head));
-  double common = 0;
+  const auto of_head = [&](Index head) {
+    return OracleHead{head_or_none(work.in.q, batch, head),
+                      head_or_none(work.in.k, batch, kv_head),
+                      head_or_none(work.in.v, batch, kv_head),
+                      head_or_none(work.in.dout, batch, head),
+                      head_answer(work.to.value, batch, head, kv_head),
+                      head_answer(work.to.scale, batch, head, kv_head),
+                      head_answer(work.to.deviation, batch, head, kv_head),
+                      &repeats[static_cast<std::size_t>(head)]};
+  };
+  const auto keys_from = [&](Index first) {
+    return visible_keys(p, first, std::min(kRowsPerTile, queries - first));
+  };
+  Alike alike;
   for (Index first = 0; first < queries; first += kRowsPerTile) {
-    const auto keys = visible_keys(p, first, std::min(kRowsPerTile, queries - first));
+    const auto keys = keys_from(first);
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      common = std::max(
-          common, add_rows({head_or_none(work.in.q, batch, head), head_or_none(work.in.k, batch, kv_head),
-                            head_or_none(work.in.v, batch, kv_head), head_or_none(work.in.dout, batch, head),
-                            head_answer(work.to.value, batch, head, kv_head),
-                            head_answer(work.to.scale, batch, head, kv_head),
-                            head_answer(work.to.deviation, batch, head, kv_head),
-                            &repeats[static_cast<std::size_t>(head)]},
-                           work.terms, first, keys));
+      alike.factor = std::max(alike.factor, add_rows(of_head(head), work.terms, first, keys));
     progress.step(teller);
   }
-  if (!work.terms.rounding) return common;
+  if (!work.terms.rounding) return alike;
   const HeadAnswer value = head_answer(work.to.value, batch, 0, kv_head),
                    deviation = head_answer(work.to.deviation, batch, 0, kv_head);
   finish_variances(deviation.dk, value.dk, *work.terms.rounding);
   finish_variances(deviation.dv, value.dv, *work.terms.rounding);
-  return common;
+  if (value.dk.rows == 0 || queries == 0) return alike;
+  const WeighedKeys dk(value.dk, deviation.dk), dv(value.dv, deviation.dv);
+  SharedVariances of_dk, of_dv;
+  const Index tiles = (queries + kRowsPerTile - 1) / kRowsPerTile,
+              step = (tiles + kMostTiles - 1) / kMostTiles;
+  Index used = 0;
+  for (Index tile = 0; tile < tiles; tile += step, ++used) {
+    const auto keys = keys_from(tile * kRowsPerTile);
+    for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
+      add_shared(of_head(head), work.terms, tile * kRowsPerTile, keys, dk.weights(), dv.weights(), of_dk,
+                 of_dv);
+  }
+  const double share = static_cast<double>(used) / static_cast<double>(tiles);
+  alike.dk = dk.compared(of_dk, share), alike.dv = dv.compared(of_dv, share);
+  return alike;
 }
 
 // Refuses a scale that has overflowed: it would let every answer pass.
@@ -163,7 +224,7 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   Progress progress(options.progress,
                     static_cast<double>(groups * ((queries + kRowsPerTile - 1) / kRowsPerTile)));
   std::atomic<Index> next{0};
-  std::vector<double> common(static_cast<std::size_t>(groups));
+  std::vector<Alike> alike(static_cast<std::size_t>(groups));
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(options.threads, 1)));
   const auto guarded = [&](std::exception_ptr& failure, const auto& act) {
     try {
@@ -175,8 +236,8 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   const auto work = [&](std::exception_ptr& failure) {
     guarded(failure, [&] {
       for (Index g = next++; g < groups; g = next++)
-        common[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
-                                                            progress, &failure == failures.data());
+        alike[static_cast<std::size_t>(g)] = compute_group(all, g / problem.kv_heads, g % problem.kv_heads,
+                                                           progress, &failure == failures.data());
     });
   };
   {
@@ -196,8 +257,10 @@ Oracle oracle(const BlockProblem& problem, const Inputs& inputs, const OracleOpt
   }
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);
-  if (groups > 0 && options.rounding)
-    result.alike = {*std::ranges::max_element(common), rows_for_each_unlike(in.q)};
+  if (groups > 0 && options.rounding) {
+    result.alike.rows = rows_for_each_unlike(in.q);
+    for (const Alike& each : alike) result.alike = larger(result.alike, each);
+  }
   require_no_overflow(result);
   return result;
 }

@@ -39,11 +39,26 @@ struct BlockProblem {
 /// All queries of a problem against all its keys.
 BlockProblem whole(const Problem& problem);
 
+/// How much larger the variance of a sum over the rows of a gradient of keys is than if its rows erred
+/// independently, each as a whole; at least 1. Rows share the errors of each query that sees their keys:
+/// where many keys have much the same weights, one error is that of many rows.
+struct SharedErrors {
+  double factor = 1;  ///< of sum z y, which a common factor is estimated from (see ErrorSums)
+  double shift = 1;   ///< of sum z
+};
+
 /// Statistics that the errors of many rows share.
 struct Alike {
   double factor = 0;  ///< the largest C_i: a factor up to 1 + that may be common to the numbers of all rows
   double rows = 1;    ///< query rows for each row with numbers of its own
+  SharedErrors dk = {}, dv = {};  ///< the largest of all heads
+
+  SharedErrors shared(std::string_view tensor) const {
+    return tensor == "dk" ? dk : tensor == "dv" ? dv : SharedErrors{};
+  }
 };
+/// The larger of each figure.
+Alike larger(const Alike& a, const Alike& b);
 
 /// The value of every element, and its scale: the same sum over absolute terms, in which each weight also
 /// carries the condition of its score. With s = |softmax_scale|, P the weights (0 where masked), |x| element
@@ -98,6 +113,14 @@ struct Alike {
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.
+///
+/// What the rows of a gradient of keys share: with g_ij = dout_i.a_j, h_ij = t q_i.b_j, G = dP - delta, x~_i
+/// the mean of x_ij weighted by P, and var'(delta) without its term with V, sums over all keys have the
+/// variances
+///   sum_j dv_j.a_j:  sum_ij N V (g_ij - g~_i)2 + sum_i F g~_i2
+///   sum_j dk_j.b_j:  sum_ij N V (G (h_ij - h~_i) - (G h)~_i)2 + sum_i { F (G h)~_i2 + var'(delta) h~_i2 }
+/// and SharedErrors divides them, for a, b = value / deviation2 and 1 / deviation, by those of independent
+/// rows.
 struct Oracle {
   Answer value, scale;
   Answer deviation = {};  ///< float64; all tensors empty without a Rounding

@@ -46,6 +46,21 @@ struct OracleTerms {
 double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
                 const std::vector<std::vector<int>>& keys_of_row);
 
+/// For each row of k, what its gradients are weighed by in a sum of errors over all rows: a = value /
+/// deviation^2, of which a common factor is estimated, and b = 1 / deviation, of which a shift; 0 where there
+/// is no deviation.
+struct KeyWeights {
+  Matrix<const double> a, b;
+};
+/// The variances of these sums of errors by what the rows share (oracle.hpp).
+struct SharedVariances {
+  double a = 0, b = 0;
+};
+/// Adds those of some query rows of a head, as add_rows takes them, once its deviations are finished.
+void add_shared(const OracleHead& head, const OracleTerms& terms, Index first,
+                const std::vector<std::vector<int>>& keys_of_row, const KeyWeights& dk, const KeyWeights& dv,
+                SharedVariances& of_dk, SharedVariances& of_dv);
+
 /// Converts the variances of dk and dv that add_rows has summed to standard deviations, once all rows are
 /// added.
 void finish_variances(const Matrix<double>& deviation, const Matrix<double>& value, const Rounding& rounding);

@@ -335,6 +335,61 @@ struct Tile {
     }
   }
 
+  // The variances of two sums over the gradients of keys, by the errors of this tile's rows.
+  void add_shared(const KeyWeights& dk, const KeyWeights& dv, SharedVariances& of_dk,
+                  SharedVariances& of_dv) {
+    score_pairs();
+    const auto row_at = [&](std::size_t a) { return first + static_cast<Index>(a); };
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+      weigh(rows[a], row_at(a));
+      for (Pair& pair : rows[a].pairs)
+        pair.dout_v = dots_and_squares(h.dout.row(row_at(a)).data(), h.v.row(pair.key).data(), h.v.cols);
+      differentiate(rows[a], row_at(a));
+    }
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+      const double same_query = h.repeats->same_query[static_cast<std::size_t>(row_at(a))];
+      const auto along = [&](const Matrix<const double>& weights, const Matrix<const double>& of) {
+        std::vector<double> dotted;
+        for (const Pair& pair : rows[a].pairs)
+          dotted.push_back(dots(of.row(row_at(a)).data(), weights.row(pair.key).data(), of.cols).plain);
+        return dotted;
+      };
+      of_dv.a += same_query * shared_by_values(rows[a], along(dv.a, h.dout));
+      of_dv.b += same_query * shared_by_values(rows[a], along(dv.b, h.dout));
+      of_dk.a += same_query * shared_by_keys(rows[a], along(dk.a, h.q));
+      of_dk.b += same_query * shared_by_keys(rows[a], along(dk.b, h.q));
+    }
+  }
+
+  // Of sum_j dv_j . a_j, with g_j = dout . a_j.
+  static double shared_by_values(const Row& row, const std::vector<double>& g) {
+    double mean = 0, variance = 0;
+    for (std::size_t n = 0; n < g.size(); ++n) mean += row.pairs[n].p * g[n];
+    for (std::size_t n = 0; n < g.size(); ++n)
+      variance += row.pairs[n].same * row.pairs[n].moved * square(g[n] - mean);
+    return variance + row.var_sum * square(mean);
+  }
+
+  // Of sum_j dk_j . b_j, with h_j = q . b_j.
+  double shared_by_keys(const Row& row, const std::vector<double>& along) const {
+    double delta = 0, mean = 0, mean_of_slopes = 0, variance = 0;
+    for (const Pair& pair : row.pairs) delta += pair.p * pair.dout_v.plain;
+    const auto slope = [&](const Pair& pair) { return pair.dout_v.plain - delta; };
+    for (std::size_t n = 0; n < along.size(); ++n) {
+      mean += row.pairs[n].p * along[n];
+      mean_of_slopes += row.pairs[n].p * slope(row.pairs[n]) * along[n];
+    }
+    double own_delta = row.var_delta;  // times softmax_scale^2
+    for (std::size_t n = 0; n < along.size(); ++n) {
+      const Pair& pair = row.pairs[n];
+      const double moved = scale2() * pair.same * pair.moved;
+      variance += moved * square(slope(pair) * (along[n] - mean) - mean_of_slopes);
+      own_delta -= moved * square(slope(pair));
+    }
+    return variance + std::max(0.0, own_delta) * square(mean) +
+           scale2() * row.var_sum * square(mean_of_slopes);
+  }
+
   void compute() {
     const bool backward = h.dout.rows > 0, spread = terms.rounding.has_value();
     const auto for_each_row = [&](auto body) {
@@ -351,15 +406,27 @@ struct Tile {
   }
 };
 
-}  // namespace
-
-double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
-                const std::vector<std::vector<int>>& keys_of_row) {
+Tile tile_of(const OracleHead& head, const OracleTerms& terms, Index first,
+             const std::vector<std::vector<int>>& keys_of_row) {
   Tile tile{head, terms, first, Rows(keys_of_row.size())};
   for (std::size_t a = 0; a < keys_of_row.size(); ++a) {
     tile.rows[a].pairs.resize(keys_of_row[a].size());
     for (std::size_t n = 0; n < keys_of_row[a].size(); ++n) tile.rows[a].pairs[n].key = keys_of_row[a][n];
   }
+  return tile;
+}
+
+}  // namespace
+
+void add_shared(const OracleHead& head, const OracleTerms& terms, Index first,
+                const std::vector<std::vector<int>>& keys_of_row, const KeyWeights& dk, const KeyWeights& dv,
+                SharedVariances& of_dk, SharedVariances& of_dv) {
+  tile_of(head, terms, first, keys_of_row).add_shared(dk, dv, of_dk, of_dv);
+}
+
+double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
+                const std::vector<std::vector<int>>& keys_of_row) {
+  Tile tile = tile_of(head, terms, first, keys_of_row);
   tile.compute();
   double common = 0;
   for (std::size_t a = 0; terms.rounding && a < tile.rows.size(); ++a) {

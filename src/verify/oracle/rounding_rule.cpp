@@ -34,13 +34,13 @@ double unlike(Index rows, const Alike& alike) {
 }  // namespace
 
 double ErrorSums::most_size(const Alike& alike) const { return 2 + 6 / std::sqrt(unlike(rows, alike)); }
-double ErrorSums::most_scale(const Rounding& rounding, const Alike& alike) const {
+double ErrorSums::most_scale(const Rounding& rounding, const Alike& alike, const SharedErrors& shared) const {
   const double all = static_cast<double>(rows), width = static_cast<double>(elements) / all;
   return rounding.unit / 4 + alike.factor +
-         rounding.alike * std::sqrt(width / length * all / unlike(rows, alike));
+         rounding.alike * std::sqrt(width / length * all / unlike(rows, alike) * shared.factor);
 }
-double ErrorSums::most_shift(const Rounding& rounding, const Alike& alike) const {
-  return 0.1 + rounding.alike / std::sqrt(unlike(rows, alike));
+double ErrorSums::most_shift(const Rounding& rounding, const Alike& alike, const SharedErrors& shared) const {
+  return 0.1 + rounding.alike * std::sqrt(shared.shift / unlike(rows, alike));
 }
 
 namespace {
@@ -58,9 +58,10 @@ class Groups {
     if (sums.elements == 0) return;
     judge(GroupFault::Figure::kSize, sums.size(), sums.most_size(alike_), where);
     if (where.group == GroupFault::Group::kRow || tensor_.name == "lse") return;
+    const SharedErrors shared = alike_.shared(tensor_.name);
     if (sums.length > 0)
-      judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_, alike_), where);
-    judge(GroupFault::Figure::kShift, sums.shift(), sums.most_shift(rounding_, alike_), where);
+      judge(GroupFault::Figure::kScale, sums.scale(), sums.most_scale(rounding_, alike_, shared), where);
+    judge(GroupFault::Figure::kShift, sums.shift(), sums.most_shift(rounding_, alike_, shared), where);
   }
 
  private:
@@ -187,7 +188,7 @@ Comparison RoundingRule::add(const Answer& got, const Oracle& oracle, Expect exp
     result.good = result.good && tensor.good();
     result.worst_share = std::max(result.worst_share, tensor.worst_share);
   }
-  alike_ = {std::max(alike_.factor, oracle.alike.factor), std::max(alike_.rows, oracle.alike.rows)};
+  alike_ = larger(alike_, oracle.alike);
   ++cases_;
   if (!result.good) ++broken_;
   worst_share_ = std::max(

@@ -25,10 +25,10 @@ struct ErrorSums {
 
   /// The largest values that pass, with r rows unlike each other: 2 + 6 / sqrt(r); unit / 4 + alike.factor +
   /// rounding.alike standard errors of `scale`, if all numbers of a row err together; 1/10 + rounding.alike /
-  /// sqrt(r).
+  /// sqrt(r). Both standard errors are larger by what the rows of this tensor share.
   double most_size(const Alike& alike) const;
-  double most_scale(const Rounding& rounding, const Alike& alike) const;
-  double most_shift(const Rounding& rounding, const Alike& alike) const;
+  double most_scale(const Rounding& rounding, const Alike& alike, const SharedErrors& shared) const;
+  double most_shift(const Rounding& rounding, const Alike& alike, const SharedErrors& shared) const;
 };
 
 /// Judges one subject over one or more cases: each element within kElement deviations, each row, head, rank
