@@ -110,7 +110,7 @@ struct Work {
   Oracle& to;
 };
 
-// What the gradients of keys of a head are weighed by, in memory of its own.
+// Weights of the gradients of keys of a head, in memory of their own.
 class WeighedKeys {
  public:
   WeighedKeys(const Matrix<double>& value, const Matrix<double>& deviation)

@@ -114,7 +114,7 @@ Alike larger(const Alike& a, const Alike& b);
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.
 ///
-/// What the rows of a gradient of keys share: with g_ij = dout_i.a_j, h_ij = t q_i.b_j, G = dP - delta, x~_i
+/// Rows of a gradient of keys share errors: with g_ij = dout_i.a_j, h_ij = t q_i.b_j, G = dP - delta, x~_i
 /// the mean of x_ij weighted by P, and var'(delta) without its term with V, sums over all keys have the
 /// variances
 ///   sum_j dv_j.a_j:  sum_ij N V (g_ij - g~_i)2 + sum_i F g~_i2
