@@ -110,11 +110,11 @@ struct Work {
   Oracle& to;
 };
 
-// Weights of the gradients of keys of a head, in memory of their own.
-class WeighedKeys {
+// The sums of errors of a gradient of keys of one head, with their weights in memory of its own.
+class WeighedErrors {
  public:
-  WeighedKeys(const Matrix<double>& value, const Matrix<double>& deviation)
-      : a_(value.data.size()), b_(value.data.size()), extents_(value) {
+  WeighedErrors(const Matrix<double>& value, const Matrix<double>& deviation)
+      : a_(value.data.size()), b_(value.data.size()) {
     for (std::size_t i = 0; i < a_.size(); ++i) {
       const double unit = deviation.data[i], y = unit > 0 ? value.data[i] / unit : 0;
       a_[i] = unit > 0 ? y / unit : 0;
@@ -122,23 +122,23 @@ class WeighedKeys {
       length_ += y * y;
       elements_ += unit > 0 ? 1 : 0;
     }
+    sums = {{a_, value.rows, value.cols}, {b_, value.rows, value.cols}};
   }
-  KeyWeights weights() const {
-    return {{a_, extents_.rows, extents_.cols}, {b_, extents_.rows, extents_.cols}};
-  }
-  // `shared`: of a share of the rows.
-  SharedErrors compared(const SharedVariances& shared, double share) const {
-    const double width = static_cast<double>(extents_.cols);
+  WeighedErrors(const WeighedErrors&) = delete;
+  // Their variances in parts of those of independent rows, once this share of the queries is added.
+  SharedErrors compared(double share) const {
+    const double width = static_cast<double>(sums.a.cols);
     const auto ratio = [&](double variance, double independent) {
       const double times = variance / share / independent;
       return std::isfinite(times) ? std::max(1.0, times) : 1.0;
     };
-    return {ratio(shared.a, width * length_), ratio(shared.b, width * elements_)};
+    return {ratio(sums.variance_a, width * length_), ratio(sums.variance_b, width * elements_)};
   }
+
+  SharedSums sums;
 
  private:
   std::vector<double> a_, b_;
-  Matrix<double> extents_;
   double length_ = 0, elements_ = 0;
 };
 
@@ -178,19 +178,17 @@ Alike compute_group(const Work& work, Index batch, Index kv_head, Progress& prog
   finish_variances(deviation.dk, value.dk, *work.terms.rounding);
   finish_variances(deviation.dv, value.dv, *work.terms.rounding);
   if (value.dk.rows == 0 || queries == 0) return alike;
-  const WeighedKeys dk(value.dk, deviation.dk), dv(value.dv, deviation.dv);
-  SharedVariances of_dk, of_dv;
+  WeighedErrors dk(value.dk, deviation.dk), dv(value.dv, deviation.dv);
   const Index tiles = (queries + kRowsPerTile - 1) / kRowsPerTile,
               step = (tiles + kMostTiles - 1) / kMostTiles;
   Index used = 0;
   for (Index tile = 0; tile < tiles; tile += step, ++used) {
     const auto keys = keys_from(tile * kRowsPerTile);
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      add_shared(of_head(head), work.terms, tile * kRowsPerTile, keys, dk.weights(), dv.weights(), of_dk,
-                 of_dv);
+      add_shared(of_head(head), work.terms, tile * kRowsPerTile, keys, dk.sums, dv.sums);
   }
   const double share = static_cast<double>(used) / static_cast<double>(tiles);
-  alike.dk = dk.compared(of_dk, share), alike.dv = dv.compared(of_dv, share);
+  alike.dk = dk.compared(share), alike.dv = dv.compared(share);
   return alike;
 }
 

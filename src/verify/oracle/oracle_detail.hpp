@@ -46,20 +46,16 @@ struct OracleTerms {
 double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
                 const std::vector<std::vector<int>>& keys_of_row);
 
-/// For each row of k, what its gradients are weighed by in a sum of errors over all rows: a = value /
-/// deviation^2, of which a common factor is estimated, and b = 1 / deviation, of which a shift; 0 where there
-/// is no deviation.
-struct KeyWeights {
+/// A sum of errors over all rows of a gradient of keys, weighed by a = value / deviation^2, of which a common
+/// factor is estimated, and by b = 1 / deviation, of which a shift; 0 where there is no deviation.
+struct SharedSums {
   Matrix<const double> a, b;
+  double variance_a = 0, variance_b = 0;  ///< by the errors that the rows share (oracle.hpp)
 };
-/// The variances of these sums of errors by what the rows share (oracle.hpp).
-struct SharedVariances {
-  double a = 0, b = 0;
-};
-/// Adds those of some query rows of a head, as add_rows takes them, once its deviations are finished.
+/// Adds to these variances those of some query rows of a head, as add_rows takes them, once its deviations
+/// are finished.
 void add_shared(const OracleHead& head, const OracleTerms& terms, Index first,
-                const std::vector<std::vector<int>>& keys_of_row, const KeyWeights& dk, const KeyWeights& dv,
-                SharedVariances& of_dk, SharedVariances& of_dv);
+                const std::vector<std::vector<int>>& keys_of_row, SharedSums& dk, SharedSums& dv);
 
 /// Converts the variances of dk and dv that add_rows has summed to standard deviations, once all rows are
 /// added.

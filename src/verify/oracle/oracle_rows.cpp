@@ -89,10 +89,11 @@ struct Pair {
 
 struct Row {
   std::vector<Pair> pairs;
-  double lost = 0;                       // L
-  double var_sum = 0;                    // F
-  double moved = 0;                      // sum_j N V
-  double var_weights = 0;                // R
+  double lost = 0;         // L
+  double var_sum = 0;      // F
+  double moved = 0;        // sum_j N V
+  double var_weights = 0;  // R
+  double delta = 0;
   double var_delta = 0;                  // times softmax_scale^2
   std::vector<double> mean_v, mean_key;  // sum_j V v, sum_j P k
 };
@@ -263,6 +264,7 @@ struct Tile {
       pair.ds = s * pair.p * (pair.dout_v.plain - delta);
       pair.z = std::fabs(s) * (pair.w * (pair.dout_v.absolute + delta_absolute) + pair.p * through_out);
     }
+    row.delta = delta;
     if (terms.rounding) spread_gradients(row, i, delta);
   }
 
@@ -336,8 +338,7 @@ struct Tile {
   }
 
   // The variances of two sums over the gradients of keys, by the errors of this tile's rows.
-  void add_shared(const KeyWeights& dk, const KeyWeights& dv, SharedVariances& of_dk,
-                  SharedVariances& of_dv) {
+  void add_shared(SharedSums& dk, SharedSums& dv) {
     score_pairs();
     const auto row_at = [&](std::size_t a) { return first + static_cast<Index>(a); };
     for (std::size_t a = 0; a < rows.size(); ++a) {
@@ -354,10 +355,10 @@ struct Tile {
           dotted.push_back(dots(of.row(row_at(a)).data(), weights.row(pair.key).data(), of.cols).plain);
         return dotted;
       };
-      of_dv.a += same_query * shared_by_values(rows[a], along(dv.a, h.dout));
-      of_dv.b += same_query * shared_by_values(rows[a], along(dv.b, h.dout));
-      of_dk.a += same_query * shared_by_keys(rows[a], along(dk.a, h.q));
-      of_dk.b += same_query * shared_by_keys(rows[a], along(dk.b, h.q));
+      dv.variance_a += same_query * shared_by_values(rows[a], along(dv.a, h.dout));
+      dv.variance_b += same_query * shared_by_values(rows[a], along(dv.b, h.dout));
+      dk.variance_a += same_query * shared_by_keys(rows[a], along(dk.a, h.q));
+      dk.variance_b += same_query * shared_by_keys(rows[a], along(dk.b, h.q));
     }
   }
 
@@ -372,9 +373,8 @@ struct Tile {
 
   // Of sum_j dk_j . b_j, with h_j = q . b_j.
   double shared_by_keys(const Row& row, const std::vector<double>& along) const {
-    double delta = 0, mean = 0, mean_of_slopes = 0, variance = 0;
-    for (const Pair& pair : row.pairs) delta += pair.p * pair.dout_v.plain;
-    const auto slope = [&](const Pair& pair) { return pair.dout_v.plain - delta; };
+    double mean = 0, mean_of_slopes = 0, variance = 0;
+    const auto slope = [&](const Pair& pair) { return pair.dout_v.plain - row.delta; };
     for (std::size_t n = 0; n < along.size(); ++n) {
       mean += row.pairs[n].p * along[n];
       mean_of_slopes += row.pairs[n].p * slope(row.pairs[n]) * along[n];
@@ -419,9 +419,8 @@ Tile tile_of(const OracleHead& head, const OracleTerms& terms, Index first,
 }  // namespace
 
 void add_shared(const OracleHead& head, const OracleTerms& terms, Index first,
-                const std::vector<std::vector<int>>& keys_of_row, const KeyWeights& dk, const KeyWeights& dv,
-                SharedVariances& of_dk, SharedVariances& of_dv) {
-  tile_of(head, terms, first, keys_of_row).add_shared(dk, dv, of_dk, of_dv);
+                const std::vector<std::vector<int>>& keys_of_row, SharedSums& dk, SharedSums& dv) {
+  tile_of(head, terms, first, keys_of_row).add_shared(dk, dv);
 }
 
 double add_rows(const OracleHead& head, const OracleTerms& terms, Index first,
