@@ -93,9 +93,9 @@ function(ringcraft_precompile_as target other)
   endif()
 endfunction()
 
-# ringcraft_in_batches(TARGET...): the target's files compile a few at a time, as one, so that what they all include is parsed
+# ringcraft_in_batches(TARGET...): the target's files compile a dozen at a time, as one, so that what they all include is parsed
 # once; a first build of everything takes two thirds of the time. No two of its files may give a name of their own to
 # different things: a compiler cache changes nothing here, so that a clash of names fails every build alike.
 function(ringcraft_in_batches)
-  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
 endfunction()

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kBlank = "___";
 
-std::string text_of(const Form& form) {
+std::string words_of(const Form& form) {
   std::string text;
   for (const FormLine& line : form.lines) text += line.text + "\n";
   return text;
@@ -172,7 +172,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
           .task = task,
           .file = id.substr(4) + ".txt",
           .seeded = true,
-          .given = [form](std::uint64_t seed) { return text_of(form(seed)); },
+          .given = [form](std::uint64_t seed) { return words_of(form(seed)); },
           .solved = [form](std::uint64_t seed) { return filled(form(seed)); },
           .judge = judge};
 }

@@ -6,13 +6,13 @@
 namespace ringcraft::tool {
 namespace {
 
-// Length in bytes of the sign at `at`, and whether it takes a column.
-struct Sign {
+// Length in bytes of the character or escape sequence at `at`, and whether it takes a column.
+struct Cell {
   std::size_t bytes;
   bool visible;
 };
 
-Sign sign_at(std::string_view line, std::size_t at) {
+Cell cell_at(std::string_view line, std::size_t at) {
   if (line[at] == '\x1b') {
     const auto end = line.find('m', at);
     return {(end == line.npos ? line.size() : end + 1) - at, false};
@@ -26,9 +26,9 @@ Sign sign_at(std::string_view line, std::size_t at) {
 std::size_t byte_behind(std::string_view line, std::size_t columns) {
   std::size_t at = 0;
   while (at < line.size()) {
-    const Sign sign = sign_at(line, at);
-    if (sign.visible && columns-- == 0) break;
-    at += sign.bytes;
+    const Cell cell = cell_at(line, at);
+    if (cell.visible && columns-- == 0) break;
+    at += cell.bytes;
   }
   return at;
 }
@@ -76,9 +76,9 @@ void fold(std::string& into, std::string_view line, std::size_t width) {
 std::size_t columns_of(std::string_view line) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < line.size();) {
-    const Sign sign = sign_at(line, at);
-    columns += sign.visible;
-    at += sign.bytes;
+    const Cell cell = cell_at(line, at);
+    columns += cell.visible;
+    at += cell.bytes;
   }
   return columns;
 }

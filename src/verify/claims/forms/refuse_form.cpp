@@ -68,13 +68,13 @@ std::string permutation(const StoredTensor& tensor, Index rows) {
 }
 
 // The rows of each file, if everything else fits in some order.
-struct Rows {
+struct RowsInFiles {
   std::vector<Index> counts;
   std::string_view code;
 };
-std::optional<Rows> rows_in_files(const StoredTensor& tensor) {
+std::optional<RowsInFiles> rows_in_files(const StoredTensor& tensor) {
   for (const AxisOrder& axes : tensor.name == "lse" ? lse_orders() : wide_orders()) {
-    Rows rows{{}, axes.code};
+    RowsInFiles rows{{}, axes.code};
     for (const auto& shape : tensor.shapes)
       if (const auto stored = read_as(axes.code, shape, tensor.want)) rows.counts.push_back(stored->rows);
     if (rows.counts.size() == tensor.shapes.size()) return rows;
@@ -83,7 +83,7 @@ std::optional<Rows> rows_in_files(const StoredTensor& tensor) {
 }
 
 // "out = out[:, :, :25]", if one file has too many rows.
-std::string cut(const StoredTensor& tensor, const Rows& rows) {
+std::string cut(const StoredTensor& tensor, const RowsInFiles& rows) {
   const std::size_t axis = rows.code.find('s');
   if (tensor.shapes.size() > 1 || rows.counts[0] <= tensor.want.rows || rows.code[0] == '[') return "";
   std::string slice;

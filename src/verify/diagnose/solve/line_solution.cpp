@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "verify/diagnose/solve/line_system.hpp"
@@ -13,10 +14,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-double dot(const Numbers& a, const Numbers& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+double product(const Numbers& a, const Numbers& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 class Solver {
@@ -81,7 +80,7 @@ class Solver {
           change[c] = state.weights[c] - s_.slots[slot][0].weights[c];
         double square = 0;
         for (std::size_t a = 0; a < change.size(); ++a)
-          if (change[a] != 0) square += change[a] * dot(gram_[a], change);
+          if (change[a] != 0) square += change[a] * product(gram_[a], change);
         const double size = std::sqrt(std::max(square, 0.0) / static_cast<double>(s_.wanted.size()));
         for (const Law& law : state.laws) s_.shows[{static_cast<int>(slot), law}] = size;
       }
@@ -115,9 +114,9 @@ class Solver {
     for (std::size_t move = 0; move < 4 * s_.slots.size() + 4; ++move) {
       const Numbers rest = left(coefficients(choice));
       if (residual_of(rest, s_.group) <= threshold_) break;
-      const double all = dot(rest, rest);
+      const double all = product(rest, rest);
       Numbers gradient;
-      for (const Numbers& column : s_.columns) gradient.push_back(dot(column, rest));
+      for (const Numbers& column : s_.columns) gradient.push_back(product(column, rest));
       double best = 1e-6 * all;
       std::size_t best_slot = s_.slots.size(), best_state = 0;
       for (std::size_t slot = 0; slot < s_.slots.size(); ++slot)

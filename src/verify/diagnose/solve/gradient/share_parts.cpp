@@ -10,7 +10,7 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr double kMostPairs = 2e6;    // of row and key, over all heads: larger problems are skipped
+constexpr double kMostSharedPairs = 2e6;    // of row and key, over all heads: larger problems are skipped
 constexpr double kMostNumbers = 2e7;  // of all parts
 
 class Builder {
@@ -128,7 +128,7 @@ std::vector<ShareSum> share_sums(const Evidence& e, GradientName name, const Rec
   const double heads = static_cast<double>(p.batch * p.heads), n = e.place.count();
   const double pairs = static_cast<double>(p.queries.size()) * static_cast<double>(p.keys.size()) * heads,
                numbers = 2 * n * static_cast<double>(p.keys.size()) * heads * static_cast<double>(p.head_dim);
-  if (e.ring == nullptr || n < 2 || pairs > kMostPairs || numbers > kMostNumbers) return {};
+  if (e.ring == nullptr || n < 2 || pairs > kMostSharedPairs || numbers > kMostNumbers) return {};
   return Builder(e, name, recipe, filter).all();
 }
 

@@ -12,10 +12,10 @@ namespace {
 const ShareLaw kEachOnce{.factor = {1, "", ""}};
 
 bool is_small(const Evidence& e) {
-  constexpr double kMostPairs = 3e5;
+  constexpr double kMostLostPairs = 3e5;
   const BlockProblem& p = e.problem;
   return static_cast<double>(p.queries.size() * p.keys.size()) * static_cast<double>(p.batch * p.heads) <=
-         kMostPairs;
+         kMostLostPairs;
 }
 
 // The pairs that survive if each tile overwrites the one before; dq has tiles of keys, dk and dv of rows.
