@@ -55,6 +55,9 @@ std::vector<Suspect> dump_suspects() {
   };
 }
 
+constexpr const char* kSinkQuestion =
+    "Is it softmax, or softmax1 (an attention sink), that divides by 1 + the sum?";
+
 std::vector<Suspect> tail_suspects() {
   std::vector<Suspect> all = {
       {{"buffer-cut",
@@ -80,6 +83,22 @@ std::vector<Suspect> tail_suspects() {
         "counted twice there",
         "Which keys of the block that arrives are padding, and what hides them?"},
        {.tail = TailTwist::kLastAgain}},
+      {{"softmax-sink",
+        "each row has one more key, of score 0 and value 0: exp(0) is added to the sum of its weights",
+        kSinkQuestion},
+       {.tail = TailTwist::kSink}},
+      {{"softmax-sink",
+        "each row has one more key, of score 0 and value 0, in each block: exp(0) is added to each block's "
+        "sum "
+        "of weights",
+        kSinkQuestion},
+       {.tail = TailTwist::kSinkInBlocks}},
+      {{"softmax-sink",
+        "each row has one more key, of score 0 and value 0, in each block that is not skipped: exp(0) is "
+        "added "
+        "to each block's sum of weights",
+        kSinkQuestion},
+       {.tail = TailTwist::kSinkInSeenBlocks}},
   };
   for (const int granule : {0, 16, 32, 64, 128}) {
     const std::string of = granule == 0 ? "blocks of equal length for all ranks"

@@ -119,11 +119,14 @@ enum class HeadTwist : std::uint8_t {
   kFirstBatch,  ///< the right head of batch entry 0
 };
 
-/// Keys after the last whole block of `granule` keys.
+/// Keys after the last whole block of `granule` keys, and keys that do not exist.
 enum class TailTwist : std::uint8_t {
   kRight,
-  kDropped,     ///< never seen
-  kZeroPadded,  ///< followed by keys of zeros that count
+  kDropped,           ///< never seen
+  kZeroPadded,        ///< followed by keys of zeros that count
+  kSink,              ///< one key of zeros counts in each row ("softmax1", an attention sink)
+  kSinkInBlocks,      ///< one in each block
+  kSinkInSeenBlocks,  ///< one in each block of which a row of the rank sees a key
   // In a ring whose shards differ in length, the last keys of a longer block are
   kLostOnTheWay,  ///< lost once the block has passed a rank with fewer rows
   kZeroOnTheWay,  ///< zeros that count from there on

@@ -120,6 +120,9 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
     for (Index pad = 1; pad <= (granule - keys % granule) % granule; ++pad)
       if (visible(mask, query.position, problem_.keys.back() + pad)) votes.push_back({0.0, {}});
   }
+  if ((twist.tail == TailTwist::kSink && last) || twist.tail == TailTwist::kSinkInBlocks ||
+      (twist.tail == TailTwist::kSinkInSeenBlocks && has_pairs(query.rank, view.keys)))
+    votes.push_back({0.0, {}});
   BlockPartial result = partial_of(votes, in_.v.extents().width);
   result.source = view.keys;
   return result;
