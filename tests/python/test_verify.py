@@ -82,6 +82,39 @@ def test_float64_results_of_float32_inputs_are_judged_in_float32():
     assert not ringcraft.verify(wide, ranks=3, dtype="float64", simplify=False, cases=CASES[:5])
 
 
+def dense(score, wide="float32"):
+    """Causal or full attention in NumPy, from score(products of q and k, head_dim)."""
+    def function(q, k, v, causal):
+        k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+        with np.errstate(over="ignore"):
+            scores = score(q @ k.swapaxes(2, 3), q.shape[3]).astype(wide)
+        if causal:
+            scores = np.where(np.tri(*scores.shape[2:], dtype=bool), scores, -np.inf)
+        with np.errstate(invalid="ignore"):
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return weights @ v.astype(wide) / weights.sum(axis=-1, keepdims=True)
+
+    return function
+
+
+def test_a_scale_in_float64_hides_no_cause():
+    # NumPy's square root is a float64, which makes all that follows float64: of scores that float32 has rounded.
+    found = ringcraft.verify(dense(lambda products, head_dim: products / np.sqrt(head_dim) ** 2, "float64"), simplify=False)
+    assert found.cause is not None and found.cause.id == "BL5-twice", str(found)
+    assert len(found.agreeing()) == len(found.wrong), str(found)
+
+
+def test_results_of_half_scores_have_their_cause_in_a_wider_type():
+    found = ringcraft.verify(dense(lambda products, head_dim: products), dtype="float16", simplify=False)
+    assert found.cause is not None and found.cause.id == "BL5", str(found)
+
+
+def test_scores_that_float16_does_not_hold_are_told():
+    found = ringcraft.verify(dense(lambda products, head_dim: products.astype("float32") * head_dim**-0.5), dtype="float16",
+                             simplify=False)
+    assert found.cause is not None and found.cause.id == "half-scores", str(found)
+
+
 def calls_of(change):
     """Attention of which every call is changed by its number."""
     def counted(q, k, v, causal):

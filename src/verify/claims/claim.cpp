@@ -170,6 +170,24 @@ Answer narrowed(const Answer& claim, DType type) {
   return result;
 }
 
+// Numbers from float32 scores are no nearer to a mistake's for being stored in float64, nor are those from
+// scores of a half type: what has no cause as finely as it is written is compared as coarsely as it is
+// judged.
+Diagnosis diagnosis_of(const ClaimToJudge& claim, DType type, const Oracle& oracle,
+                       const Comparison& comparison) {
+  const Inputs& inputs = claim.stored.inputs;
+  DiagnoseOptions options = claim.diagnose;
+  if (!is_half(type)) {
+    options.precision = type;
+    return diagnose(claim.problem, inputs, claim.answer, oracle, comparison, options);
+  }
+  const Answer answer = narrowed(claim.answer, type);
+  Diagnosis fine = diagnose(claim.problem, inputs, answer, oracle, comparison, options);
+  if (!fine.causes().empty()) return fine;
+  options.precision = type;
+  return diagnose(claim.problem, inputs, answer, oracle, comparison, options);
+}
+
 void tell(const ClaimToJudge& claim, JudgingPhase phase, double share = 0) {
   if (claim.progress) claim.progress(phase, share);
 }
@@ -229,9 +247,7 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   Diagnosis diagnosis;
   if (!comparison.good && claim.diagnose.causes) {
     tell(claim, JudgingPhase::kDiagnosing);
-    const Answer half = is_half(rule.type) ? narrowed(claim.answer, rule.type) : Answer();
-    diagnosis = diagnose(problem, claim.stored.inputs, is_half(rule.type) ? half : claim.answer, oracle,
-                         comparison, claim.diagnose);
+    diagnosis = diagnosis_of(claim, rule.type, oracle, comparison);
   }
   const Problem& ring = diagnosis.ring ? *diagnosis.ring : problem;
   add_rows(verdict, comparison, ring);

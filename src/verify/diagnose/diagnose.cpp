@@ -108,7 +108,8 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   Answer numbers = converted(claim, DType::kFloat64);
   const BlockProblem block = whole(problem);
   const Arrangement place = ring_arrangement(problem);
-  Evidence e{block, place, &problem, in, numbers, oracle, comparison, type_of_claim(claim)};
+  Evidence e{block,   place,  &problem,   in,
+             numbers, oracle, comparison, options.precision.value_or(type_of_claim(claim))};
   e.no_numbers = options.no_numbers;
   e.refuted = options.refuted;
   e.poll = options.poll;

@@ -34,7 +34,8 @@ struct DiagnoseOptions {
   NoNumbers no_numbers = NoNumbers::kTellNothing;
   std::vector<std::string> refuted = {};  ///< ids of causes that it is not
   Poll poll = {};
-  bool causes = true;  ///< whether to look for any
+  bool causes = true;                   ///< whether to look for any
+  std::optional<DType> precision = {};  ///< that it was computed in, if not in the type of its tensors
 };
 
 /// Findings about a wrong claim.

@@ -157,9 +157,13 @@ ForwardResult explain_forward(const Evidence& e, Ranks ranks) {
   const auto all = [](const Cause& cause) { return ForwardResult{.causes = {cause}, .alone = true}; };
   if (const auto unwritten = cause_of_unwritten(e, TensorGroup::kForward)) return all(*unwritten);
   if (!any_wrong(e.comparison, TensorGroup::kForward)) return {.setting = {.scale = e.problem.softmax_scale}};
-  if (is_without_numbers(e, TensorGroup::kForward))
-    return {.causes = causes_by_numbers(e, TensorGroup::kForward),
-            .setting = {.scale = e.problem.softmax_scale}};
+  const auto half = cause_of_half_scores(e);
+  if (is_without_numbers(e, TensorGroup::kForward)) {
+    std::vector<Cause> causes = half ? std::vector<Cause>{*half} : std::vector<Cause>{};
+    append(causes, causes_by_numbers(e, TensorGroup::kForward));
+    return {.causes = std::move(causes), .setting = {.scale = e.problem.softmax_scale}};
+  }
+  if (half) return all(*half);
   if (const auto blind = cause_of_blind_rows(e, TensorGroup::kForward)) return all(*blind);
   return Forward(e, ranks).explained();
 }
