@@ -341,6 +341,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
     return false;
   if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
   if (twist.mask == MaskTwist::kAheadInOwnBlock && to_the_right != 0) return false;
+  // Without any key: the zeros of many other mistakes.
+  if (twist.tail == TailTwist::kDropped && first_dropped(twist) == 0) return false;
   const Twist right;
   const bool on_the_way = twist.tail >= TailTwist::kLostOnTheWay;
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
