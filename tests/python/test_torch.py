@@ -123,8 +123,12 @@ def test_a_gradient_that_does_not_come_is_wrong(name):
 
 
 def test_what_has_no_gradients_at_all_is_judged_without():
-    found = ringcraft.verify(lambda q, k, v: ringcraft.torch.attention(q, k, v).detach(), arrays="torch")
-    assert found and str(found).endswith("(out)")
+    def mine(q, k, v):
+        return ringcraft.torch.attention(q, k, v).detach()
+
+    found = ringcraft.verify(mine, arrays="torch")
+    assert found and "(out)\nno gradient leads from its out to q, k and v, so that none was judged" in str(found)
+    assert str(ringcraft.verify(mine, arrays="torch", gradients=False)).endswith("(out)")
     assert str(ringcraft.verify(lambda q, k, v: {"lse": ringcraft.torch.attention(q, k, v, return_lse=True)[1]},
                                 arrays="torch")).endswith("(lse)")
 
@@ -136,6 +140,47 @@ def test_a_rank_without_gradients_is_wrong():
 
     found = ringcraft.verify(shards, arrays="torch", ranks=2, results="shards", simplify=False)
     assert not found and "dq" in found.example.data["judged"]
+
+
+def merged_by(weights):
+    """A ring of three ranks whose blocks are merged by weights(lse, lse of the block), differentiated by autograd."""
+    def ring(q, k, v, causal, softmax_scale):
+        k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+        outs = []
+        for rank, rows in enumerate(torch.arange(q.shape[2]).tensor_split(3)):
+            out, lse = None, None
+            for step in range(3):
+                keys = torch.arange(q.shape[2]).tensor_split(3)[rank - step]
+                seen = torch.ones(len(rows), len(keys), dtype=torch.bool) if not causal else keys <= rows[:, None]
+                if step > 0 and not seen.any():
+                    continue
+                scores = (softmax_scale * q[:, :, rows] @ k[:, :, keys].mT).masked_fill(~seen, -torch.inf)
+                block_lse = scores.logsumexp(-1, keepdim=True)
+                block = torch.exp(scores - block_lse) @ v[:, :, keys]
+                if out is None:
+                    out, lse = block, block_lse
+                else:
+                    old, new = weights(lse, block_lse)
+                    out, lse = old * out + new * block, torch.logaddexp(lse, block_lse)
+            outs.append(out)
+        return torch.cat(outs, 2)
+
+    return ring
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_digits_lost_in_one_minus_a_weight_are_told(dtype):
+    def lossy(old, new):
+        weight = torch.sigmoid(new - old)
+        return 1 - weight, weight
+
+    def careful(old, new):
+        return (torch.exp(x - torch.logaddexp(old, new)) for x in (old, new))
+
+    options = dict(arrays="torch", dtype=dtype, ranks=3, layout="contiguous", simplify=False)
+    assert ringcraft.verify(merged_by(careful), **options)
+    found = ringcraft.verify(merged_by(lossy), **options)
+    assert found.wrong and found.cause.id == "solved-cancelled-weights" and len(found.agreeing()) == len(found.wrong), str(found)
 
 
 def on_ranks(work, ranks):

@@ -1,9 +1,10 @@
 """Calls of a function that is judged, and the tensors that it returns."""
 from __future__ import annotations
 
+import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from ringcraft import _core
 from ringcraft._arrays import Array, like, numbers, transposed
 from ringcraft._cases import Abilities, settings_for, settings_of
+from ringcraft._verdicts import Noticed
 
 GRADIENTS = ("dq", "dk", "dv")
 TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
@@ -52,7 +54,7 @@ class Caller:
                  backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:
         self.function, self.can, self.arrays, self.dtype, self.axes = function, can, arrays, dtype, axes
         self.backward, self.gradients, self.shards = backward, gradients, shards
-        self.overwritten: set[str] = set()  #: inputs into which the function has written
+        self.noticed = Noticed()
 
     def inputs(self, case: _core.Case) -> dict[str, Array]:
         """q, k, v, dout as the function gets them."""
@@ -88,7 +90,8 @@ class Caller:
             told = {name: value for name, value in settings.items() if name in settings_of(self.backward)}
             with theirs(), self._watched(given):
                 returned = self.backward(q, k, v, dout, **told)
-            tensors.update(_gradients(returned))
+            tensors.update(by_name([_gradients(part) for part in self._of_ranks(returned, "backward")]) if self.shards
+                           else _gradients(returned))
         return tensors
 
     def _forward(self, q: Array, k: Array, v: Array, settings: dict[str, Any]) -> dict[str, Any]:
@@ -96,11 +99,15 @@ class Caller:
             returned = self.function(q, k, v, **settings)
         if not self.shards:
             return _named(returned)
+        return by_name([_named(result) for result in self._of_ranks(returned, "result")])
+
+    def _of_ranks(self, returned: Any, what: str) -> Sequence[Any]:
+        """The results of the ranks."""
         if not isinstance(returned, Sequence) or len(returned) != self.can.ranks:
-            raise _core.Error(f"result: expected a list with {self.can.ranks} results, one for each rank, "
+            raise _core.Error(f"{what}: expected a list with {self.can.ranks} results, one for each rank, "
                               f"got {f'{len(returned)} of them' if isinstance(returned, Sequence) else type(returned).__name__}; "
                               "return [rank 0's, rank 1's, ...], or leave out results=")
-        return by_name([_named(result) for result in returned])
+        return returned
 
     @contextmanager
     def _watched(self, given: Mapping[str, Array]) -> Iterator[None]:
@@ -110,8 +117,8 @@ class Caller:
             return
         before = {name: numbers(array)[0].copy() for name, array in given.items()}
         yield
-        self.overwritten |= {name for name, array in given.items()
-                             if not np.array_equal(before[name], numbers(array)[0], equal_nan=True)}
+        self.noticed.overwritten |= {name for name, array in given.items()
+                                     if not np.array_equal(before[name], numbers(array)[0], equal_nan=True)}
 
     def _upstream(self, dout: Array, case: _core.Case) -> list[Array]:
         """dout as the results are dealt: the rows of every rank, or all of them."""
@@ -131,6 +138,7 @@ class Caller:
         pairs = [(out, d) for out, d in zip(outs, self._upstream(dout, case), strict=False)
                  if torch.is_tensor(out) and out.requires_grad]
         if not pairs:
+            self.noticed.detached |= any(map(torch.is_tensor, outs)) and not tensors.keys() & set(GRADIENTS)
             return tensors
         with theirs():
             grads = torch.autograd.grad([out for out, _ in pairs], (q, k, v), materialize_grads=True,
@@ -171,6 +179,9 @@ class Caller:
                     array, kind = numbers(part)
                 if name == "lse" and kind in HALF_TYPES:
                     lse = kind
+                if name == "lse" and array.ndim != len(axes):
+                    raise _core.Error(f"lse: expected {len(axes)} dimensions ({axes}), got the shape {list(array.shape)}; "
+                                      "if the second result is another one, such as the weights, return out alone")
                 if name != "lse" or len(tensors) == 1:
                     types.add(kind)
                 parts.append(transposed(array, axes, order))
@@ -201,6 +212,12 @@ class Caller:
 
 
 def _named(returned: Any) -> dict[str, Any]:
+    if inspect.iscoroutine(returned) or inspect.isgenerator(returned):
+        with suppress(RuntimeError):  # a generator that goes on when it is closed
+            returned.close()
+        kind, do = ("coroutine", "run it to its end with asyncio.run") if inspect.iscoroutine(returned) else (
+            "generator", "return what it yields last")
+        raise _core.Error(f"result: expected out, (out, lse) or a dict of tensors, got a {kind}; {do}")
     if isinstance(returned, tuple):
         if len(returned) > 2:
             raise _core.Error(f"result: expected out, (out, lse) or a dict of tensors, got a tuple of {len(returned)}; return "

@@ -53,6 +53,18 @@ class Verdict:
         return any("x" in signs for row in self.data.get("rows", []) for drawn in row["maps"] for signs in drawn["ranks"])
 
 
+@dataclass
+class Noticed:
+    """What a function does besides, in any case, that its author should know."""
+    overwritten: set[str] = field(default_factory=set)  #: the inputs into which it has written: callers may still need them
+    detached: bool = False  #: its out leads back to no input, although gradients are asked for
+
+    def add(self, other: Noticed) -> None:
+        """Adds what was noticed elsewhere."""
+        self.overwritten |= other.overwritten
+        self.detached |= other.detached
+
+
 @dataclass(frozen=True)
 class Verification:
     """The verdict on a function over all cases. True if every case is right, and there was at least one."""
@@ -60,7 +72,7 @@ class Verification:
     verdicts: list[Verdict]
     smallest: Verdict | None = None  #: a wrong case that is as simple as could be found, with the same cause
     unsteady: Verdict | None = None  #: a wrong case that the function answered otherwise when it was asked again
-    overwritten: Sequence[str] = ()  #: the inputs into which the function has written: its callers may still need them
+    noticed: Noticed = field(default_factory=Noticed)
 
     @property
     def right(self) -> bool:
@@ -74,7 +86,7 @@ class Verification:
 
     @property
     def cause(self) -> Cause | None:
-        """The cause that explains most of the wrong cases, and at least half of them: one alone may fit others by chance.
+        """The cause that explains most of the wrong cases, more than half of them: one alone may fit others by chance.
 
         Cases without a wrong number that is a number count only if there are no others: NaN equals the NaN of many
         mistakes. A guess must explain all of them. Its sentence is that of the example. None if the function is unsteady:
@@ -91,7 +103,7 @@ class Verification:
         found = [cause for verdict in telling for cause in verdict.causes]
         counts = Counter(cause.id for verdict in telling for cause in {cause.id: cause for cause in verdict.causes}.values())
         known = [cause for cause in found
-                 if counts[cause.id] * (1 if cause.guess else 2) >= len(telling)]
+                 if counts[cause.id] == len(telling) or (counts[cause.id] * 2 > len(telling) and not cause.guess)]
         best = max(known, key=lambda cause: (not cause.general, counts[cause.id]), default=None)
         return best.id if best else None
 
@@ -118,27 +130,33 @@ class Verification:
         if not self.verdicts:
             return f"{self.name}: no case fits what it takes; nothing was judged"
         if self.right:
-            return "\n".join([f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})", *self._notes()])
+            return "\n".join([f"{self.name}: right in all {len(self.verdicts)} cases ({self._judged()})", *self.notes()])
         lines = [f"{self.name}: wrong in {len(self.wrong)} of {len(self.verdicts)} cases"]
         if self.unsteady is not None:
-            return "\n".join([f"{lines[0]}; asked again, it answers the case below otherwise", UNSTEADY, *self._notes(), "",
+            return "\n".join([f"{lines[0]}; asked again, it answers the case below otherwise", UNSTEADY, *self.notes(), "",
                               self.unsteady.text.rstrip()])
         if self.cause is not None:
             lines[0] += f"; {len(self.agreeing())} of these have the cause below"
         elif any(verdict.causes for verdict in self.wrong):
-            lines[0] += "; no cause explains half of them"
+            lines[0] += "; no cause explains most of them"
             if self.example is not None and self.example.causes:
                 lines[0] += ", and those below may fit this case by chance"
-        lines += self._notes()
+        lines += self.notes()
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
         if self.smallest is not None:
             lines += ["", "A small wrong case:", f"    case = {code_of(self.smallest.case)}"]
         return "\n".join(lines)
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What else its author should know."""
-        return [f"it writes into {', '.join(self.overwritten)}, which its caller may still need"] if self.overwritten else []
+        notes = []
+        if self.noticed.overwritten:
+            notes.append(f"it writes into {', '.join(sorted(self.noticed.overwritten))}, which its caller may still need")
+        if self.noticed.detached:
+            notes.append("no gradient leads from its out to q, k and v, so that none was judged (no_grad, detach, numpy()?); "
+                         "gradients=False does not ask for any")
+        return notes
 
     def _judged(self) -> str:
         """The tensors that were judged; in how many cases, if not in all; and as what, if not in the type of the inputs."""

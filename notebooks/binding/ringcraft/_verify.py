@@ -128,7 +128,7 @@ def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_on
     if 10 * len(misfits) > 9 * len(verdicts):  # a shape may fit some by chance: it is axes or layout that do not
         raise _core.Error(misfits[0])
     found = Verification(getattr(function, "__name__", type(function).__name__), verdicts,
-                         overwritten=sorted(judge_one.caller.overwritten))
+                         noticed=judge_one.caller.noticed)
     if found.example is None:
         return found
     if unsteady := judge_one.unsteady(found.example):

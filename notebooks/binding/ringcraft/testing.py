@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
     from typing_extensions import Unpack
 
-_found: list[tuple[str, list[Verdict]]] = []  # of each test, with the name of its function: for the summary
+_found: list[Verification] = []  # of each test: for the summary
 
 
 def attention_test(function: Callable[..., Any], **options: Unpack[Options]) -> Any:
@@ -32,7 +32,8 @@ def attention_test(function: Callable[..., Any], **options: Unpack[Options]) -> 
         raise _core.Error("cases: expected at least one, got none that fits what the function takes; "
                           "a test without cases would pass")
     verdicts: list[Verdict] = []
-    _found.append((getattr(function, "__name__", type(function).__name__), verdicts))
+    _found.append(Verification(getattr(function, "__name__", type(function).__name__), verdicts,
+                               noticed=judge.caller.noticed))
 
     @pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "-") for case in cases])
     def test(case: _core.Case) -> None:
@@ -61,23 +62,24 @@ class _Gathering:
 
     def pytest_testnodedown(self, node: Any) -> None:
         found = getattr(node, "workeroutput", {}).get("ringcraft")  # none of a worker that crashed
-        for i, (name, verdicts) in enumerate(pickle.loads(found) if found else []):
+        for i, theirs in enumerate(pickle.loads(found) if found else []):
             if i == len(_found):  # every worker collects the same tests in the same order
-                _found.append((name, []))
-            _found[i][1].extend(verdicts)
+                _found.append(Verification(theirs.name, []))
+            _found[i].verdicts.extend(theirs.verdicts)
+            _found[i].noticed.add(theirs.noticed)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which cause the wrong cases of each function have in common."""
-    for name, verdicts in _found:
-        found = Verification(name, verdicts)
-        if found.cause is None:
-            continue
-        terminalreporter.section(f"ringcraft: {name}")
-        terminalreporter.line(f"wrong in {len(found.wrong)} of {len(verdicts)} cases; "
-                              f"{len(found.agreeing())} of these have one cause:")
-        terminalreporter.line(found.cause.sentence)
-        terminalreporter.line(found.cause.question)
+    """Says which cause the wrong cases of each function have in common, and what else was noticed."""
+    for found in _found:
+        lines = found.notes()
+        if found.cause is not None:
+            lines += [f"wrong in {len(found.wrong)} of {len(found.verdicts)} cases; {len(found.agreeing())} of these have one "
+                      "cause:", found.cause.sentence, found.cause.question]
+        if lines:
+            terminalreporter.section(f"ringcraft: {found.name}")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 class _RankCaller(Caller):

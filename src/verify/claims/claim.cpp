@@ -136,8 +136,12 @@ std::vector<Cause> first_of(std::vector<Cause> causes) {
 }
 
 void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagnosis& diagnosis, DType type) {
+  const bool in_forward = std::ranges::any_of(verdict.report.rows, [](const ReportRow& row) {
+    return row.status == Status::kFailed && (row.id == "out" || row.id == "lse");
+  });
   add_causes(verdict.report, {"out", "lse"}, first_of(diagnosis.forward), {});
-  add_causes(verdict.report, {"dq", "dk", "dv"}, first_of(diagnosis.backward), diagnosis.remarks);
+  add_causes(verdict.report, {"dq", "dk", "dv"},
+             in_forward ? first_of(diagnosis.backward) : diagnosis.causes(), diagnosis.remarks);
   verdict.place = diagnosis.place;
   verdict.remarks.insert(verdict.remarks.end(), diagnosis.remarks.begin(), diagnosis.remarks.end());
   const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
@@ -170,34 +174,72 @@ Answer narrowed(const Answer& claim, DType type) {
   return result;
 }
 
-// Numbers from float32 scores are no nearer to a mistake's for being stored in float64, nor are those from
-// scores of a half type: what has no cause as finely as it is written is compared as coarsely as it is
-// judged.
-Diagnosis diagnosis_of(const ClaimToJudge& claim, DType type, const Oracle& oracle,
-                       const Comparison& comparison) {
-  const Inputs& inputs = claim.stored.inputs;
-  DiagnoseOptions options = claim.diagnose;
-  if (!is_half(type)) {
-    options.precision = type;
-    return diagnose(claim.problem, inputs, claim.answer, oracle, comparison, options);
-  }
-  const Answer answer = narrowed(claim.answer, type);
-  Diagnosis fine = diagnose(claim.problem, inputs, answer, oracle, comparison, options);
-  if (!fine.causes().empty()) return fine;
-  options.precision = type;
-  return diagnose(claim.problem, inputs, answer, oracle, comparison, options);
-}
-
 void tell(const ClaimToJudge& claim, JudgingPhase phase, double share = 0) {
   if (claim.progress) claim.progress(phase, share);
 }
 
-Oracle oracle_of(const ClaimToJudge& claim, const ClaimRule& rule) {
+Oracle oracle_of(const ClaimToJudge& claim, const std::optional<Rounding>& rounding,
+                 std::function<void(double)> progress) {
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return oracle(claim.problem, claim.stored.inputs,
-                {.threads = threads, .rounding = rule.rounding, .progress = [&](double share) {
-                   tell(claim, JudgingPhase::kOracle, share);
-                 }});
+                {.threads = threads, .rounding = rounding, .progress = std::move(progress)});
+}
+
+bool tells(const Diagnosis& diagnosis) { return !std::ranges::all_of(diagnosis.causes(), is_general); }
+
+// The diagnosis of a claim in a half type as one of a kernel that keeps its scores in float32. Its out may be
+// wrong, and within what rounding can do if scores are rounded, too: a mistake of forward that explains all
+// gradients is then the cause.
+Diagnosis diagnosis_of_kernel(const ClaimToJudge& claim, const Answer& answer, DType type,
+                              const Comparison& comparison) {
+  Rounding rounding = tensor_core_rounding(type, type);
+  rounding.partials = rounding.results;  // a ring calls it for each block
+  Oracle oracle = oracle_of(claim, rounding, [&](double) {
+    if (claim.diagnose.poll) claim.diagnose.poll();
+  });
+  leave_out_padding(oracle.deviation, claim);
+  const auto by = [&](const Comparison& compared) {
+    return diagnose(claim.problem, claim.stored.inputs, answer, oracle, compared, claim.diagnose);
+  };
+  const auto out_is_wrong = [](const Comparison& compared) {
+    return std::ranges::any_of(compared.tensors,
+                               [](const TensorComparison& t) { return t.name == "out" && !t.good(); });
+  };
+  if (const Comparison finer = compared(answer, claim.problem, oracle, rounding);
+      out_is_wrong(finer) && !out_is_wrong(comparison))
+    if (Diagnosis found = by(finer);
+        !found.forward.empty() && is_known(found.forward.front()) && found.backward.empty())
+      return found;
+  return by(comparison);
+}
+
+// The likelier of two diagnoses of the same claim, compared finely and coarsely. A bound of rounding belongs
+// to the right number: a gradient that takes another one's place may round more, so that a known mistake
+// shows coarsely alone.
+Diagnosis likelier(Diagnosis fine, Diagnosis coarse) {
+  const auto known = [](const std::vector<Cause>& causes) {
+    return !causes.empty() && is_known(causes.front());
+  };
+  const bool gradients_alone = fine.forward.empty() && coarse.forward.empty();
+  if (tells(fine) && !(gradients_alone && known(coarse.backward) && !known(fine.backward))) return fine;
+  return tells(coarse) || fine.causes().empty() ? coarse : fine;
+}
+
+// A claim is compared as finely as it may have been computed, too, and not only as coarsely as it is judged.
+// Finely: code that returns a wider type than it computes scores in, and kernels of half types.
+Diagnosis diagnosis_of(const ClaimToJudge& claim, DType type, const Oracle& oracle,
+                       const Comparison& comparison) {
+  const auto by = [&](const Answer& answer, std::optional<DType> precision) {
+    DiagnoseOptions options = claim.diagnose;
+    options.precision = precision;
+    return diagnose(claim.problem, claim.stored.inputs, answer, oracle, comparison, options);
+  };
+  if (!is_half(type)) return by(claim.answer, type);
+  const Answer answer = narrowed(claim.answer, type);
+  Diagnosis fine = is_half(type_of_claim(answer)) ? diagnosis_of_kernel(claim, answer, type, comparison)
+                                                  : by(answer, std::nullopt);
+  if (!fine.forward.empty() && tells(fine)) return fine;
+  return likelier(std::move(fine), by(answer, type));
 }
 
 // Adds a remark if the claim is right with its rows in another order, or wrong there by less than a tenth.
@@ -227,7 +269,8 @@ ClaimVerdict judge_claim(const ClaimToJudge& claim) {
   const Problem& problem = claim.problem;
   const ClaimRule rule = rule_for(claim.stored, claim.answer, claim.precision);
   tell(claim, JudgingPhase::kOracle);
-  Oracle oracle = oracle_of(claim, rule);
+  Oracle oracle =
+      oracle_of(claim, rule.rounding, [&](double share) { tell(claim, JudgingPhase::kOracle, share); });
   leave_out_padding(oracle.deviation, claim);
   tell(claim, JudgingPhase::kComparing);
   Comparison comparison = compared(claim.answer, problem, oracle, rule.rounding);

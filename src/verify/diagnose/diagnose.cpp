@@ -11,13 +11,6 @@
 namespace ringcraft::verify {
 namespace {
 
-// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
-DType type_of_claim(const Answer& claim) {
-  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
-    if (!tensor->empty()) return tensor->dtype();
-  return claim.lse.dtype();
-}
-
 // Fills tensors that a claim does not have with the right numbers, and skips them later: a missing tensor is
 // no evidence against a mistake.
 void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerNames.size()>& there) {
@@ -73,6 +66,12 @@ std::vector<Cause> Diagnosis::causes(std::size_t most) const {
     if (i < second.size()) take(second[i], i == 0 && !first.empty(), most);
   }
   return all;
+}
+
+DType type_of_claim(const Answer& claim) {
+  for (const Buffer* tensor : {&claim.out, &claim.dq, &claim.dk, &claim.dv})
+    if (!tensor->empty()) return tensor->dtype();
+  return claim.lse.dtype();
 }
 
 bool is_clear(const std::vector<Cause>& causes) { return causes.size() == 1 && !is_general(causes[0]); }
@@ -139,6 +138,11 @@ Diagnosis diagnose(const AttentionExhibit& x) {
 }
 
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit) { return diagnose(exhibit).causes(100); }
+
+bool is_known(const Cause& cause) {
+  const auto is_it = [&](const Suspect& suspect) { return suspect.cause.id == cause.id; };
+  return std::ranges::any_of(forward_suspects(), is_it) || std::ranges::any_of(backward_suspects(), is_it);
+}
 
 bool is_general(const Cause& cause) {
   constexpr std::string_view kGeneral[] = {"solved-pairs",  "solved-merge-weights",

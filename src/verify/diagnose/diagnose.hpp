@@ -51,6 +51,9 @@ struct Diagnosis {
   std::vector<Cause> causes(std::size_t most = 3) const;
 };
 
+/// The number type of a claim: that of out, or of a gradient; lse alone is often kept in a wider one.
+DType type_of_claim(const Answer& claim);
+
 /// The diagnosis of a claim that `comparison` found wrong; empty for a right one. The oracle is that of the
 /// same inputs. A claim without some of the tensors is judged by those that it has.
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
@@ -123,6 +126,8 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
 /// the range of float, have too few digits, are never written, or show another mistake.
 std::vector<Cause> causes_in_floats(const std::vector<Exhibit>& exhibits);
 
+/// Whether a cause is one of the known mistakes, which are found by their numbers.
+bool is_known(const Cause& cause);
 /// Whether a cause says which numbers are wrong rather than by which mistake.
 bool is_general(const Cause& cause);
 

@@ -3,6 +3,7 @@
 
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/gradient/share_parts.hpp"
+#include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/tiles/blind_rows.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
 
@@ -119,6 +120,12 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
   }
   if (e.place.hops == 0 && are_all_zero(e, TensorGroup::kBackward)) {
     append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
+    return;
+  }
+  const bool near =
+      !forward_wrong || std::ranges::count(forward.causes, "solved-cancelled-out", &Cause::id) > 0;
+  if (const auto lost = near ? cause_of_cancelled_weights(e) : std::nullopt) {
+    result.backward = with_known(e, TensorGroup::kBackward, *lost);
     return;
   }
   if (forward_wrong && follows(e, forward.found)) {

@@ -66,6 +66,9 @@ Known searched(const Evidence& evidence, TensorGroup group, const Answer& saved,
 /// The same if out contains no number at all, which has many causes: the finding comes first, then the
 /// mistakes that leave no number on these ranks. Zeros everywhere on one device have few causes, if any.
 Known searched_without_numbers(const Evidence& evidence);
+/// A cause by lost digits, after the known mistakes that give all of these numbers, too: where numbers are so
+/// small, a part that is missing cannot be told from one without a digit.
+std::vector<Cause> with_known(const Evidence& evidence, TensorGroup group, const Cause& lost);
 /// Mistakes of backward if forward is wrong, too.
 Known searched_after(const Evidence& evidence, const Found& forward, Ranks ranks);
 /// Whether the gradients follow from the wrong forward pass, explained or not.

@@ -165,6 +165,9 @@ ForwardResult explain_forward(const Evidence& e, Ranks ranks) {
   }
   if (half) return all(*half);
   if (const auto blind = cause_of_blind_rows(e, TensorGroup::kForward)) return all(*blind);
+  if (const auto lost = cause_of_cancelled_out(e))
+    return {.causes = with_known(e, TensorGroup::kForward, *lost),
+            .setting = {.scale = e.problem.softmax_scale}};
   return Forward(e, ranks).explained();
 }
 

@@ -107,6 +107,14 @@ Known searched_without_numbers(const Evidence& e) {
   return {std::move(causes), std::move(found)};
 }
 
+std::vector<Cause> with_known(const Evidence& e, TensorGroup group, const Cause& lost) {
+  const Found found = search(e, group, e.oracle.value, e.place);
+  const bool whole = !found.matches.empty() && found.matches[0].fit == Fit::kAll;
+  std::vector<Cause> causes = whole ? causes_of_known(found) : std::vector<Cause>{};
+  append(causes, {lost});
+  return causes;
+}
+
 Known searched_after(const Evidence& e, const Found& forward, Ranks ranks) {
   if (!forward.matches.empty() && forward.matches[0].fit == Fit::kAll) {
     Found found = search_after(e, forward.matches[0].suspect->twist, forward.ring->arrangement());

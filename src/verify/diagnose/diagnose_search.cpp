@@ -31,7 +31,9 @@ bool affordable(const Evidence& e, const Suspect& suspect) {
 
 void sort_by_fit(std::vector<Match>& matches) {
   std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
-    return a.fit != b.fit ? a.fit > b.fit : a.tensors.size() > b.tensors.size();
+    if (a.fit != b.fit) return a.fit > b.fit;
+    if (a.tensors.size() != b.tensors.size()) return a.tensors.size() > b.tensors.size();
+    return a.hits == a.rows && b.hits != b.rows;
   });
 }
 

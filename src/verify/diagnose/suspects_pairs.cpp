@@ -277,16 +277,23 @@ void add_shifted_triangles(const BlockProblem& p, const Problem& ring, std::vect
     return shift == 0 ? std::string("j <= i")
                       : "j <= i " + std::string(shift < 0 ? "- " : "+ ") + std::to_string(std::abs(shift));
   };
+  const auto add = [&](Cut cut, Index own, Index earlier, Index later) {
+    const std::string of_later =
+        seen(later) + (cut == Cut::kShiftedInside ? " (of all but row 0 and the last key)" : "");
+    all.push_back({{"mask-positions",
+                    "local row i of a shard sees key j of its own block where " + seen(own) +
+                        ", of an earlier rank's where " + seen(earlier) + ", of a later rank's where " +
+                        of_later + ": right are j <= i, j <= i and j <= i - 1",
+                    kWhich},
+                   {.law = {.cut = cut, .own = own, .earlier = earlier, .later = later}}});
+  };
   for (const Index own : {0, -1, 1})
     for (const Index earlier : {0, -1, 1})
-      for (const Index later : {-1, 0, -2, 1})
+      for (const Index later : {-1, 0, -2, 1}) {
         if (own != 0 || later != -1 || earlier > 0)  // those left out are right, or lack the diagonal
-          all.push_back({{"mask-positions",
-                          "local row i of a shard sees key j of its own block where " + seen(own) +
-                              ", of an earlier rank's where " + seen(earlier) + ", of a later rank's where " +
-                              seen(later) + ": right are j <= i, j <= i and j <= i - 1",
-                          kWhich},
-                         {.law = {.cut = Cut::kShifted, .own = own, .earlier = earlier, .later = later}}});
+          add(Cut::kShifted, own, earlier, later);
+        if (later >= 0) add(Cut::kShiftedInside, own, earlier, later);
+      }
 }
 
 // Adds wrong tests of tile corners, for whole shards and for tiles of many sizes.

@@ -240,6 +240,9 @@ bool is_in_cut(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow ke
       return !later && behind <= 0;
     case Cut::kTrianglesRight:
       return !later && behind <= corner;
+    case Cut::kShiftedInside:
+      if (later && (query.row == 0 || key.row + 1 == rows.length(key.rank))) return false;
+      [[fallthrough]];
     case Cut::kShifted:
       return behind <= (own ? law.own : later ? law.later : law.earlier);
     default:

@@ -203,7 +203,9 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
     case MaskTwist::kAhead:
       return visible(mask, q, k) || (k > 0 && visible(mask, q, k - 1));
     case MaskTwist::kAheadInOwnBlock:
-      return visible(mask, q, k) || (own && k > 0 && visible(mask, q, k - 1));
+      return visible(mask, q, k) ||
+             (own && b > 0 &&
+              visible(mask, q, problem_.keys[static_cast<std::size_t>(arrangement_.at(label, b - 1))]));
     case MaskTwist::kFutureVisible:
       return later || visible(mask, q, k);
     case MaskTwist::kOwnVisible:

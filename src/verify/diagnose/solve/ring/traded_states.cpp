@@ -68,6 +68,9 @@ class TradedRows {
   std::map<std::pair<Index, Index>, WholeState> states_;
 };
 
+// Whether this trade changes a tensor that is wrong: another maximum leaves out as it is.
+bool may_show(const Evidence& e, const Trade& trade) { return e.is_wrong("lse") || trade.out || trade.sum; }
+
 Cause cause_of(const OtherRow& other, const Trade& trade, bool of_rank) {
   std::vector<std::string> parts;
   if (trade.out) parts.push_back("O");
@@ -99,7 +102,7 @@ std::optional<Cause> cause_of_traded_state(const Evidence& e) {
                                  {true, true, false},
                                  {true, false, true},
                                  {false, true, true}})
-        if (rows.fits(other, trade, glance) && rows.fits(other, trade, all))
+        if (may_show(e, trade) && rows.fits(other, trade, glance) && rows.fits(other, trade, all))
           return cause_of(other, trade, of_rank);
   return {};
 }
