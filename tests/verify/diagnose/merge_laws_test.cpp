@@ -1,9 +1,11 @@
 // Merges with wrong factors, an lse that backward saved too early or rounded, and exchanges that are skipped.
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "support/catch.hpp"
+#include "verify/claims/claim.hpp"
 #include "verify/diagnose/first_cause.hpp"
 #include "verify/diagnose/solve/solve.hpp"
 #include "verify/suspects_support.hpp"
@@ -151,6 +153,84 @@ TEST_CASE("backward from an lse in bfloat16 is told of 16-bit gradients by all r
   };
   CHECK(told({.weights = WeightTwist::kLseInBFloat16}) == "BW-lse-rounded");
   CHECK(told({}).empty());
+}
+
+// The claim of a ring in float32 whose merges take differences: out - w (out - block_out), with gradients by
+// the weights 1 - w of autograd.
+ClaimVerdict judged_by_differences(const Problem& problem, Inputs inputs, bool of_out, bool of_weights) {
+  const StoredInputs stored = stored_inputs(converted(inputs, DType::kFloat32), {});
+  const Inputs exact = converted(stored.inputs, DType::kFloat64);
+  Answer claim = oracle(problem, exact).value;
+  const Answer right = clone(claim);
+  const TwistedRing ring(whole(problem), exact, right, ring_arrangement(problem));
+  if (of_weights)
+    for (Buffer* sum : {&claim.dk, &claim.dv}) std::ranges::fill(sum->values<double>(), 0);
+  for_each_row(claim.out.extents(), [&](const RowPlace& row) {
+    std::vector<BlockPartial> blocks = ring.partials({}, row);
+    std::erase_if(blocks, [](const BlockPartial& block) { return block.keys == 0; });
+    std::vector<float> out(static_cast<std::size_t>(problem.shape.head_dim)), left;
+    double lse = kNoKey;
+    for (const BlockPartial& block : blocks) {
+      const auto w = static_cast<float>(1 / (1 + std::exp(lse - block.lse())));
+      for (std::size_t c = 0; c < out.size(); ++c)
+        out[c] -= w * (out[c] - static_cast<float>(block.out[c] / block.sum));
+      for (float& weight : left) weight *= 1 - w;
+      left.push_back(w);
+      lse = lse == kNoKey ? block.lse()
+                          : std::max(lse, block.lse()) + std::log1p(std::exp(-std::fabs(lse - block.lse())));
+    }
+    if (of_out) put(claim.out, row, {out.begin(), out.end()});
+    if (!of_weights) return;
+    const auto of = [&](const Buffer& tensor, Index head, Index at) {
+      return head_of<double>(tensor, row.batch, head).row(at);
+    };
+    const Index kv = row.head / problem.shape.group();
+    const auto q = of(exact.q, row.head, row.row), dout = of(exact.dout, row.head, row.row);
+    const double delta = product(dout, of(right.out, row.head, row.row));
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (const Index key : ring.arrangement().blocks[static_cast<std::size_t>(blocks[b].source)]) {
+        if (!visible(problem.mask, row.row, key)) continue;
+        const double p =
+            left[b] * std::exp(problem.softmax_scale * product(q, of(exact.k, kv, key)) - blocks[b].lse());
+        const double ds = p * (product(dout, of(exact.v, kv, key)) - delta) * problem.softmax_scale;
+        const auto dk = head_of<double>(claim.dk, row.batch, kv).row(key),
+                   dv = head_of<double>(claim.dv, row.batch, kv).row(key);
+        for (std::size_t c = 0; c < q.size(); ++c) dk[c] += ds * q[c], dv[c] += p * dout[c];
+      }
+  });
+  Answer stored_claim = converted(claim, DType::kFloat32);
+  return judge_claim({.problem = problem,
+                      .stored = stored,
+                      .answer = std::move(stored_claim),
+                      .unjudged = {},
+                      .key_width = problem.shape.head_dim,
+                      .value_width = problem.shape.head_dim,
+                      .diagnose = {.ranks = Ranks::kKnown}});
+}
+
+TEST_CASE("digits that merges by a difference lose are told, where they show") {
+  const Problem problem = make_problem({2, 8, 2, 80, 5}, causal_mask(), Layout::kContiguous, 3);
+  const auto causes = [](const ClaimVerdict& verdict) {
+    std::vector<std::string> ids;
+    for (const ReportRow& row : verdict.report.rows)
+      for (const Cause& cause : row.causes) ids.push_back(cause.id);
+    return ids;
+  };
+  Inputs inputs = make_inputs(make_case(problem, Data::kPeaked, 3), DType::kFloat64);
+  CHECK(judged_by_differences(problem, clone(inputs), true, false).good);
+  CHECK(causes(judged_by_differences(problem, clone(inputs), true, true)) ==
+        std::vector<std::string>{"solved-cancelled-weights"});
+  std::set<std::string> found;
+  for (int rank = 0; rank < 3; ++rank) {  // the keys of one of them are far above all others
+    inputs = make_inputs(make_case(problem, Data::kGap, 3), DType::kFloat64);
+    for_each_row(inputs.v.extents(), [&](const RowPlace& row) {
+      if (problem.sharding().owner_of(row.row) != rank) return;
+      for (double& x : head_of<double>(inputs.v, row.batch, row.head).row(row.row)) x *= 1e-6;
+    });
+    const ClaimVerdict verdict = judged_by_differences(problem, clone(inputs), true, false);
+    for (const std::string& id : causes(verdict)) found.insert(id);
+  }
+  CHECK(found == std::set<std::string>{"solved-cancelled-out"});
 }
 
 }  // namespace ringcraft::verify

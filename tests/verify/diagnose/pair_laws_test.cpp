@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "verify/claims/claim.hpp"
 #include "verify/diagnose/first_cause.hpp"
 #include "verify/diagnose/suspects.hpp"
 #include "verify/suspects_support.hpp"
@@ -184,6 +185,38 @@ TEST_CASE("lse that is rounded between the steps is told, though no row of 16 bi
     const Diagnosis diagnosis = diagnose(problem, inputs, claim, right, comparison);
     CHECK(first_of(diagnosis.forward) == "RF12-lse");
   }
+}
+
+TEST_CASE("a mistake that rounded scores may hide in out is told by the gradients that follow from it") {
+  const Problem problem = make_problem({1, 2, 1, 24, 32}, causal_mask(), Layout::kStriped, 3);
+  const StoredInputs stored =
+      stored_inputs(make_inputs(make_case(problem, Data::kNegative, 3), DType::kBFloat16), {});
+  const Inputs exact = converted(stored.inputs, DType::kFloat64);
+  const Answer right = oracle(problem, exact).value;
+  int told = 0;
+  for (const Suspect& suspect : forward_suspects()) {
+    const std::string& id = suspect.cause.id;
+    if (id != "BL4" && id != "BL5" && id != "CM-skip" && id != "RF1") continue;
+    const Answer forward = twisted_forward(problem, exact, right, suspect.twist);
+    Answer claim = converted(twisted_backward(problem, exact, forward, {}), DType::kBFloat16);
+    claim.lse = {};
+    const ClaimVerdict verdict = judge_claim({.problem = problem,
+                                              .stored = stored,
+                                              .answer = std::move(claim),
+                                              .unjudged = {},
+                                              .key_width = 32,
+                                              .value_width = 32,
+                                              .diagnose = {.ranks = Ranks::kKnown}});
+    CAPTURE(id);
+    std::vector<std::string> causes;
+    for (const ReportRow& row : verdict.report.rows) {
+      if (row.id == "out") CHECK(row.status == Status::kPassed);
+      for (const Cause& cause : row.causes) causes.push_back(cause.id);
+    }
+    CHECK((!causes.empty() && causes.front() == id));
+    ++told;
+  }
+  CHECK(told == 4);
 }
 
 }  // namespace ringcraft::verify
