@@ -114,6 +114,13 @@ def test_scores_that_float16_does_not_hold_are_told():
                              simplify=False)
     assert found.cause is not None and found.cause.id == "half-scores", str(found)
 
+    def guarded(q, k, v, causal, softmax_scale):
+        out = dense(lambda products, head_dim: products.astype("float32") * softmax_scale)(q, k, v, causal)
+        return np.where(np.isfinite(out).all(axis=-1, keepdims=True), out, np.float32(0))
+
+    found = ringcraft.verify(guarded, dtype="float16", simplify=False)
+    assert found.cause is not None and found.cause.id == "half-scores" and "is zero" in found.cause.sentence, str(found)
+
 
 def calls_of(change):
     """Attention of which every call is changed by its number."""
@@ -145,6 +152,17 @@ def test_a_case_that_was_wrong_once_stays_wrong_and_no_cause_is_told_of_what_cha
     assert len(found.wrong) == wrong and found.unsteady is not None and found.cause is None and found.smallest is None
     assert "asked again, it answers the case below otherwise" in str(found) and "likely:" not in str(found)
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_answers_in_memory_that_later_calls_reuse_are_kept():
+    def change(call, out):
+        kept = memory.setdefault(out.shape, np.empty_like(out))
+        kept[:] = out * (1 + 0.5 * (call % 3))
+        return kept
+
+    memory = {}
+    found = ringcraft.verify(calls_of(change))
+    assert found.unsteady is not None and found.cause is None, str(found)
 
 
 def test_sums_in_another_order_are_the_same_answer():
@@ -421,7 +439,7 @@ def test_the_signature_and_the_forms_are_for_people():
     ({"grouped": "no"}, "grouped: expected True or False, got 'no'"), ({"causal": 1.5}, "causal: expected True or False"),
     ({"simplify": "x"}, "simplify: expected True or False"), ({"axes": 4}, "axes: expected letters of bhsd, got 4"),
     *([] if importlib.util.find_spec("torch") else [({"arrays": "torch"}, "arrays: expected an installed package, got 'torch'")]),
-    ({"head_dims": 64}, "head_dims: expected a list, got 64"), ({"multiple": True}, "multiple: expected at least 1, got True"),
+    ({"head_dims": 64}, "head_dims: expected a list, got 64"), ({"multiple": True}, "multiple: expected a whole number from 1 to 4096, got True"),
     ({"cases": [1]}, "cases: expected a list of ringcraft.Case, got 1 in it"), ({"cases": "all"}, "cases: expected a list"),
 ])
 def test_options_that_verify_does_not_have_are_refused(options, said):
@@ -731,9 +749,11 @@ def uneven(change):
     (uneven(lambda out, lse: out), "result: expected the same tensors from every rank"),
     (uneven(lambda out, lse: {"out": out, "lse": lse, "dq": out}), "result: expected the same tensors from every rank"),
     (lambda: ringcraft.verify(usual, axes="q"), "axes: expected letters of bhsd"),
-    (lambda: ringcraft.verify(usual, multiple=0), "multiple: expected at least 1, got 0"),
-    (lambda: ringcraft.verify(usual, ranks=0), "ranks: expected at least 1, got 0"),
-    (lambda: ringcraft.verify(usual, head_dims=[0]), "head_dims: expected at least 1, got 0"),
+    (lambda: ringcraft.verify(usual, multiple=0), "multiple: expected a whole number from 1 to 4096, got 0"),
+    (lambda: ringcraft.verify(usual, ranks=2.0), "ranks: expected a whole number from 1 to 256, got 2.0"),
+    (lambda: ringcraft.verify(usual, ranks=100000), "ranks: expected a whole number from 1 to 256, got 100000"),
+    (lambda: ringcraft.verify(usual, ranks=0), "ranks: expected a whole number from 1 to 256, got 0"),
+    (lambda: ringcraft.verify(usual, head_dims=[0]), "head_dims: expected a whole number from 1 to 4096, got 0"),
     (lambda: ringcraft.verify(usual, ranks=2, cases=CASES[:1]), "cases: expected those that axes='bhsd' and ranks=2 allow"),
     (lambda: ringcraft.verify(usual, axes="sd", cases=[case_of(2)]), "cases: expected those that axes='sd'"),
     (lambda: ringcraft.verify(usual, axes="hsd", cases=[case_of(2, batch=2)]), "cases: expected those that axes='hsd'"),

@@ -27,6 +27,10 @@ class Answer:
     dtype: str                    #: that it was computed in: at most that of the inputs
     lse_dtype: str | None = None  #: of lse, if that was written in a half type
 
+    def copy(self) -> Answer:
+        """One in memory of its own: a function may return the same arrays at every call."""
+        return Answer({name: array.copy() for name, array in self.claim.items()}, self.dtype, self.lse_dtype)
+
 
 class Raised(Exception):
     """The function raised an exception, or ended the program: its text is the traceback."""
@@ -43,7 +47,7 @@ def theirs(ours: type[Exception] = Raised) -> Iterator[None]:
         yield
     except (Raised, ours):
         raise
-    except (Exception, SystemExit) as error:  # a program that it ends would look like one in which all went well
+    except (Exception, GeneratorExit, SystemExit) as error:  # a program that it ends would look like one in which all went well
         raise Raised(traceback.format_exc(limit=-3)) from error
 
 

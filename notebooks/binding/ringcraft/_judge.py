@@ -55,7 +55,7 @@ class Judge:
         except Misfit as misfit:
             return Verdict(case, False, f"{case.name}: its result does not fit\n{misfit}", misfit=str(misfit))
         if not verdict.right:
-            self.wrong.setdefault(case, answer)
+            self.wrong.setdefault(case, answer.copy())
         return verdict
 
     def _again(self, verdict: Verdict) -> Verdict:

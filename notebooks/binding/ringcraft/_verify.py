@@ -75,10 +75,10 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
         if not isinstance(case, _core.Case):
             raise _core.Error(f"cases: expected a list of ringcraft.Case, got {case!r} in it; "
                               "ringcraft.case_table() has some")
-    for name, number in (("ranks", 1 if ranks is None else ranks), ("multiple", multiple),
-                         *(("head_dims", width) for width in head_dims or ())):
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-            raise _core.Error(f"{name}: expected at least 1, got {number!r}; see help(ringcraft.verify)")
+    for name, number, most in (("ranks", 1 if ranks is None else ranks, 256), ("multiple", multiple, 4096),
+                               *(("head_dims", width, 4096) for width in head_dims or ())):  # what can be judged in minutes
+        if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= number <= most:
+            raise _core.Error(f"{name}: expected a whole number from 1 to {most}, got {number!r}; see help(ringcraft.verify)")
     settings = settings_of(function)
     told = bool({"mask", "problem"} & settings)
     if causal is None and not (told or {"causal", "window"} & settings):

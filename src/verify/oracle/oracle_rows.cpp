@@ -83,6 +83,7 @@ struct Pair {
   Dots dout_v;
   double ds, z;                                        // softmax_scale P (dout.v - delta), and its scale
   double var_score, moved, var_p;                      // of the score; of P, by its own score; and in all
+  double var_stored;                                   // of the score, where a half type holds it
   double same = 1;                                     // N
   double spread_q = 0, spread_k = 0, spread_dout = 0;  // factors of k^2, q^2, dout^2
 };
@@ -132,13 +133,15 @@ struct Tile {
   }
 
   void score_pairs() {
-    const double s = terms.softmax_scale, operands = terms.rounding ? terms.rounding->operands : 0;
+    const double s = terms.softmax_scale;
+    const Rounding r = terms.rounding ? *terms.rounding : Rounding{};
     for_each_pair([&](Row&, Index i, Pair& pair) {
       const double *q = h.q.row(i).data(), *k = h.k.row(pair.key).data();
-      const Dots d = operands > 0 ? dots_and_squares(q, k, h.k.cols) : dots(q, k, h.k.cols);
+      const Dots d = r.operands + r.factors > 0 ? dots_and_squares(q, k, h.k.cols) : dots(q, k, h.k.cols);
       pair.score = s * d.plain;
       pair.c = 1 + std::fabs(s) * d.absolute;
-      pair.var_score = 4 * kSingle * square(pair.c) + 2 * operands * scale2() * d.squares;
+      pair.var_score = 4 * kSingle * square(pair.c) + 2 * r.operands * scale2() * d.squares;
+      pair.var_stored = r.inner * square(pair.score) + r.factors * scale2() * d.squares;
     });
   }
 
@@ -196,7 +199,7 @@ struct Tile {
     double single = 0, all = 0;
     for (Pair& pair : row.pairs) {
       single += pair.same * square(pair.p) * pair.var_score;
-      pair.var_score += r.inner * square(pair.score);
+      pair.var_score += pair.var_stored;
       all += pair.same * square(pair.p) * pair.var_score;
       pair.moved = moved(pair, lse);
       row.moved += pair.same * pair.moved;
@@ -233,8 +236,8 @@ struct Tile {
       }
       if (h.dout.rows == 0) return;
       const double* dout = h.dout.row(i).data();
-      pair.dout_v =
-          terms.rounding && terms.rounding->operands > 0 ? dots_and_squares(dout, v, n) : dots(dout, v, n);
+      const bool rounds = terms.rounding && terms.rounding->operands + terms.rounding->factors > 0;
+      pair.dout_v = rounds ? dots_and_squares(dout, v, n) : dots(dout, v, n);
     });
   }
 
@@ -284,16 +287,17 @@ struct Tile {
     for (Pair& pair : row.pairs) {
       const Dots& dp = pair.dout_v;
       const double p2 = scale2() * square(pair.p), ds2 = square(pair.ds), g2 = square(dp.plain - delta);
-      const double own = (r.products + 3 * r.inner + r.operands) * ds2 +
+      const double own = (r.products + 3 * r.inner + r.operands + r.factors) * ds2 +
                          p2 * (r.inner * square(dp.plain) + 4 * kSingle * square(dp.absolute) +
-                               2 * r.operands * dp.squares) +
+                               (2 * r.operands + r.factors) * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
       all += own;
       pair.spread_q = pair.same * (own + scale2() * pair.moved * g2 + added_q * ds2);
       pair.spread_k =
           same_query * (own + scale2() * pair.var_p * g2 + square(pair.p) * row.var_delta + added_k * ds2);
       pair.spread_dout =
-          same_query * (square(pair.p) * (r.products + r.operands + added_k) + pair.var_p) + r.underflow;
+          same_query * (square(pair.p) * (r.products + r.operands + r.factors + added_k) + pair.var_p) +
+          r.underflow;
     }
     if (r.inner <= kSingle || row.pairs.empty()) return;
     Pair& largest = *std::ranges::max_element(row.pairs, {}, &Pair::p);

@@ -71,6 +71,7 @@ Rounding rounding_of(DType type, bool wide_inputs, DType lse) {
   if (type == DType::kFloat32) return float32_rounding(wide_inputs);
   const double r = variance_of(type);
   return {.operands = wide_inputs ? r : 0,
+          .factors = r,
           .products = r,
           .inner = r,
           .sums = r,

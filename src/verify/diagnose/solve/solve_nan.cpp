@@ -1,10 +1,13 @@
 // Explains rows that are not numbers by the blocks that they have seen, or by the scores.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "verify/diagnose/solve/solve.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
+#include "verify/oracle/rounding.hpp"
 
 namespace ringcraft::verify {
 namespace {
@@ -19,45 +22,62 @@ bool sees_received(const Evidence& e, Index row) {
   return false;
 }
 
-// Whether the softmax of a row is no number where scores beyond float16 are infinite before they are scaled:
-// if one is +inf, or all are -inf.
-bool overflows_half(const Evidence& e, Index batch, Index head, Index row) {
+// Whether q and k were float16 numbers, whatever type the results are written in.
+bool are_float16(const Inputs& in) {
+  const auto fits = [&](DType type) {
+    return std::ranges::all_of(std::array{&in.q, &in.k}, [=](const Buffer* tensor) {
+      return std::ranges::all_of(tensor->values<double>(), [=](double x) { return rounded(x, type) == x; });
+    });
+  };
+  return fits(DType::kFloat16) && !fits(DType::kBFloat16);
+}
+
+// The softmax of a row whose scores are infinite where float16 does not hold them before they are scaled.
+enum class HalfRow : std::uint8_t {
+  kEmpty,  // sees no key
+  kFine,
+  kInfinite,  // one is +inf, or all are -inf
+};
+
+HalfRow half_row(const Evidence& e, const RowPlace& row) {
   constexpr double kInfinite = 65520;  // the least that rounds to no number of float16
-  const Index kv_head = head / (e.problem.heads / e.problem.kv_heads);
+  const Index kv_head = row.head / e.problem.group();
   bool any = false, all_below = true;
   for (std::size_t key = 0; key < e.problem.keys.size(); ++key) {
-    if (!visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row)], e.problem.keys[key]))
+    if (!visible(e.problem.mask, e.problem.queries[static_cast<std::size_t>(row.row)], e.problem.keys[key]))
       continue;
-    const double product = dot(row_of(e.inputs.q, batch, head, row),
-                               row_of(e.inputs.k, batch, kv_head, static_cast<Index>(key)));
-    if (product >= kInfinite) return true;
+    const double product = dot(row_of(e.inputs.q, row.batch, row.head, row.row),
+                               row_of(e.inputs.k, row.batch, kv_head, static_cast<Index>(key)));
+    if (product >= kInfinite) return HalfRow::kInfinite;
     any = true;
     all_below = all_below && product <= -kInfinite;
   }
-  return any && all_below;
+  return !any ? HalfRow::kEmpty : all_below ? HalfRow::kInfinite : HalfRow::kFine;
 }
 
 }  // namespace
 
 std::optional<Cause> cause_of_half_scores(const Evidence& e) {
-  if (e.precision != DType::kFloat16 || !e.is_wrong("out")) return {};
-  const Extents& x = e.claim.out.extents();
-  bool any = false;
-  for (Index b = 0; b < x.batch; ++b)
-    for (Index h = 0; h < x.heads; ++h)
-      for (Index row = 0; row < x.rows; ++row) {
-        e.tick();
-        const bool none = std::ranges::any_of(row_of(e.claim.out, b, h, row),
-                                              [](double value) { return std::isnan(value); });
-        if (none != overflows_half(e, b, h, row)) return {};
-        any = any || none;
-      }
-  if (!any) return {};
-  return Cause{
-      "half-scores",
-      "every row with a score of 65520 or more before the scale is no number, and no other row: float16 "
-      "holds the scores before they are scaled, and those are infinite there",
-      "What is the largest float16, and which product of q and k reaches it before it is scaled?"};
+  if (!e.is_wrong("out") || !are_float16(e.inputs)) return {};
+  bool any_nan = false, any_zero = false;
+  for (const RowPlace& row : row_places(e.claim.out.extents())) {
+    e.tick();
+    const HalfRow kind = half_row(e, row);
+    if (kind == HalfRow::kEmpty) continue;
+    const auto values = row_of(e.claim.out, row.batch, row.head, row.row);
+    const bool nan = std::ranges::any_of(values, [](double value) { return std::isnan(value); });
+    const bool zero = std::ranges::all_of(values, [](double value) { return value == 0; });
+    if ((nan || zero) != (kind == HalfRow::kInfinite)) return {};
+    any_nan = any_nan || nan, any_zero = any_zero || zero;
+  }
+  if (!any_nan && !any_zero) return {};
+  const char* what = !any_zero ? "no number" : !any_nan ? "zero" : "no number or zero";
+  return Cause{"half-scores",
+               "every row with a score of 65520 or more before the scale, or with none above -65520, is " +
+                   std::string(what) +
+                   ", and no other row: float16 holds the scores before they are scaled, and those are "
+                   "infinite there",
+               "What is the largest float16, and which product of q and k reaches it before it is scaled?"};
 }
 
 std::optional<Cause> cause_of_unread_blocks(const Evidence& e) {
