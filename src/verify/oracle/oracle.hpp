@@ -74,7 +74,7 @@ Alike larger(const Alike& a, const Alike& b);
 /// And, if a Rounding r was given, the standard deviation of its errors, the root of these variances. With S
 /// the scores, e = 2^-24 for the arithmetic in float32, n the terms of a sum, delta = dout.out, g = dP -
 /// delta, t = softmax_scale, and x2 for x^2, all element by element:
-///   var(S) = r.inner S2 + 4 e2 c2 + (2 r.operands + r.factors) t2 q2.k2
+///   var(S) = r.inner S2 + 4 e2 c2 + 2 r.operands t2 q2.k2
 ///   V = P2 var(S), as long as exp is a straight line over the error of S: if d, the root of var(S), is at
 ///       most 1/4. Larger errors let keys far below the largest be chosen, up to P = 1: V = min(1, var(S))
 ///       W2, W = min(1, P exp(6 (d - 1/4)))
@@ -95,14 +95,13 @@ Alike larger(const Alike& a, const Alike& b);
 ///
 ///   var(out_i) = sum_j { N V (v - out)2 + N P2 (r.products + r.operands + a) v2 + b s_j2 }
 ///       + (r.results + F) out2
-///   var(lse_i) = sum_j N P2 var(S) (without r.inner and r.factors) + e2 n N_i/3 + F
-///       + (8/12 2^-23 scale(lse))2
+///   var(lse_i) = sum_j N P2 var(S) (less r.inner S2 in var(S)) + e2 n N_i/3 + F + (8/12 2^-23 scale(lse))2
 ///       + r.operands t2 q2.(sum_j P k)2, as the error of q is that of all scores of its row
-///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 of those left out)
+///       + r.exponentials (and, if r.lse: + r.lse lse2 + sum_j P2 r.inner S2)
 ///   var(delta_i) = r.results dout2.out2 + (r.inner + F) delta2 + 4 e2 (|dout|.|out|)2
 ///       + sum_j N [P2 r.products dP2 + V g2]
 ///   var(P) = V (1 - 2P) + P2 R_i
-///   var(dS) = (r.products + 3 r.inner + r.operands + r.factors) dS2
+///   var(dS) = (r.products + 3 r.inner + r.operands) dS2
 ///       + P2 [r.inner dP2 + 4 e2 (|dout|.|v|)2 + (2 r.operands + r.factors) dout2.v2]; where scores are
 ///       rounded, the key with the largest score has the sum of it over all keys besides: autograd through
 ///       exp(S - max(S)) adds what they leave of sum_j dS = 0
@@ -110,8 +109,7 @@ Alike larger(const Alike& a, const Alike& b);
 ///       + (R_i + r.results) dq2
 ///   var(dk_j) = sum_i { t2 M [var(dS) + var(P) g2 + P2 var(delta) + a dS2] q2 + b s_i2 }
 ///       + r.results dk2
-///   var(dv_j) = sum_i { M [(r.products + r.operands + r.factors + a) P2 + var(P)] dout2 + b s_i2 }
-///       + r.results dv2
+///   var(dv_j) = sum_i { M [(r.products + r.operands + a) P2 + var(P)] dout2 + b s_i2 } + r.results dv2
 /// and r.underflow for each number that it may have reached. The error of a score moves the weights of its
 /// whole row: the terms with R are for that. Partial sums err by what they are, which may be far more than
 /// the terms and the whole: where values drift with the position, they add up before they cancel.

@@ -83,7 +83,6 @@ struct Pair {
   Dots dout_v;
   double ds, z;                                        // softmax_scale P (dout.v - delta), and its scale
   double var_score, moved, var_p;                      // of the score; of P, by its own score; and in all
-  double var_stored;                                   // of the score, where a half type holds it
   double same = 1;                                     // N
   double spread_q = 0, spread_k = 0, spread_dout = 0;  // factors of k^2, q^2, dout^2
 };
@@ -133,15 +132,13 @@ struct Tile {
   }
 
   void score_pairs() {
-    const double s = terms.softmax_scale;
-    const Rounding r = terms.rounding ? *terms.rounding : Rounding{};
+    const double s = terms.softmax_scale, operands = terms.rounding ? terms.rounding->operands : 0;
     for_each_pair([&](Row&, Index i, Pair& pair) {
       const double *q = h.q.row(i).data(), *k = h.k.row(pair.key).data();
-      const Dots d = r.operands + r.factors > 0 ? dots_and_squares(q, k, h.k.cols) : dots(q, k, h.k.cols);
+      const Dots d = operands > 0 ? dots_and_squares(q, k, h.k.cols) : dots(q, k, h.k.cols);
       pair.score = s * d.plain;
       pair.c = 1 + std::fabs(s) * d.absolute;
-      pair.var_score = 4 * kSingle * square(pair.c) + 2 * r.operands * scale2() * d.squares;
-      pair.var_stored = r.inner * square(pair.score) + r.factors * scale2() * d.squares;
+      pair.var_score = 4 * kSingle * square(pair.c) + 2 * operands * scale2() * d.squares;
     });
   }
 
@@ -199,7 +196,7 @@ struct Tile {
     double single = 0, all = 0;
     for (Pair& pair : row.pairs) {
       single += pair.same * square(pair.p) * pair.var_score;
-      pair.var_score += pair.var_stored;
+      pair.var_score += r.inner * square(pair.score);
       all += pair.same * square(pair.p) * pair.var_score;
       pair.moved = moved(pair, lse);
       row.moved += pair.same * pair.moved;
@@ -287,7 +284,7 @@ struct Tile {
     for (Pair& pair : row.pairs) {
       const Dots& dp = pair.dout_v;
       const double p2 = scale2() * square(pair.p), ds2 = square(pair.ds), g2 = square(dp.plain - delta);
-      const double own = (r.products + 3 * r.inner + r.operands + r.factors) * ds2 +
+      const double own = (r.products + 3 * r.inner + r.operands) * ds2 +
                          p2 * (r.inner * square(dp.plain) + 4 * kSingle * square(dp.absolute) +
                                (2 * r.operands + r.factors) * dp.squares) +
                          scale2() * r.underflow * (2 + g2 + square(dp.plain));
@@ -296,8 +293,7 @@ struct Tile {
       pair.spread_k =
           same_query * (own + scale2() * pair.var_p * g2 + square(pair.p) * row.var_delta + added_k * ds2);
       pair.spread_dout =
-          same_query * (square(pair.p) * (r.products + r.operands + r.factors + added_k) + pair.var_p) +
-          r.underflow;
+          same_query * (square(pair.p) * (r.products + r.operands + added_k) + pair.var_p) + r.underflow;
     }
     if (r.inner <= kSingle || row.pairs.empty()) return;
     Pair& largest = *std::ranges::max_element(row.pairs, {}, &Pair::p);

@@ -14,7 +14,7 @@ namespace ringcraft::verify {
 /// square of the rounded number; 0: no rounding there, besides that of float32 everywhere.
 struct Rounding {
   double operands = 0;      ///< q, k, v, dout before a product
-  double factors = 0;       ///< q and dout before a product, once they are multiplied by softmax_scale, 1 / l
+  double factors = 0;       ///< dout before its product with v, where it has been multiplied by 1 / l
   double products = 0;      ///< P and dS before a product
   double inner = 0;         ///< all else that is stored between two steps: scores, P and dP in dS, delta
   double sums = 0;          ///< dq, dk, dv while they accumulate, once for every kBlock rows or keys
