@@ -92,6 +92,15 @@ bool is_within(const Evidence& e, std::size_t tensor, const RowPlace& row, const
   return true;
 }
 
+// Whether every row can meet every key in some seconds, as it must before the first key is compared.
+bool are_few_pairs(const Evidence& e) {
+  constexpr double kMostProducts = 2e9;  // multiplications
+  const BlockProblem& p = e.problem;
+  return static_cast<double>(p.queries.size() * p.keys.size()) *
+             static_cast<double>(p.batch * p.heads * p.head_dim) <=
+         kMostProducts;
+}
+
 // The error of a merge, in the type in which blocks are merged: half types leave it to float32.
 double most_of(const Evidence& e) {
   return 2.0 * e.place.count() * unit_roundoff(is_half(e.precision) ? DType::kFloat32 : e.precision);
@@ -119,6 +128,7 @@ std::optional<Cause> cause_of_cancelled_out(const Evidence& e) {
 std::optional<Cause> cause_of_cancelled_weights(const Evidence& e) {
   if (e.ring == nullptr || e.place.count() < 2 || e.is_wrong("dq") || !are_numbers(e, TensorGroup::kBackward))
     return {};
+  if (!are_few_pairs(e)) return {};
   const OffByOne off_by_one(e);
   for (const RowPlace& row : row_places(e.inputs.k.extents())) {
     e.tick();
