@@ -42,6 +42,27 @@ def plain(q, k, v, mask, softmax_scale):
     return scores.softmax(-1) @ v
 
 
+def with_lse_of_half_scores(q, k, v, mask, softmax_scale):
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    scores = (q @ k.mT * softmax_scale).float().masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1).to(v.dtype) @ v).masked_fill(~mask.any(-1)[:, None], 0), scores.logsumexp(-1)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_an_lse_of_half_scores_is_told(dtype):
+    found = ringcraft.verify(with_lse_of_half_scores, arrays="torch", dtype=dtype, simplify=False, packed=False)
+    assert found.cause is not None and found.cause.id == "solved-rounded-scores", str(found)
+    assert "rounded to " + str(dtype).removeprefix("torch.") in found.cause.sentence, str(found)
+
+
+def test_types_of_torch_are_those_of_its_tensors():
+    for dtype in (torch.int8, "torch.float32"):
+        with pytest.raises(ringcraft.Error, match="dtype: expected one of float64"):
+            ringcraft.verify(plain, arrays="torch", dtype=dtype)
+    with pytest.raises(ringcraft.Error, match='arrays: expected "torch" with dtype=torch.float32'):
+        ringcraft.verify(plain, dtype=torch.float32)
+
+
 def test_a_module_is_called_as_its_forward():
     class Plain(torch.nn.Module):
         def forward(self, q, k, v, mask, softmax_scale):

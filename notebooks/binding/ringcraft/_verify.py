@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
     cases: Sequence[_core.Case] | None
     full: bool
     arrays: str
-    dtype: str
+    dtype: Any
     axes: str
     gradients: bool
     backward: Callable[..., Any] | None
@@ -43,8 +43,16 @@ class Options(TypedDict, total=False):
     tf32: bool
 
 
+def _name_of_type(dtype: Any) -> Any:
+    """"bfloat16" of torch.bfloat16, jax.numpy.bfloat16 and numpy.dtype("bfloat16"), too; others as they came."""
+    if isinstance(dtype, str):
+        return dtype
+    name = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
+    return name if name in TYPES else dtype
+
+
 def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | None = None, full: bool = False,
-                arrays: str = "numpy", dtype: str = "float32", axes: str = "bhsd", gradients: bool = True,
+                arrays: str = "numpy", dtype: Any = "float32", axes: str = "bhsd", gradients: bool = True,
                 backward: Callable[..., Any] | None = None, causal: bool | None = None, windows: bool | None = None,
                 packed: bool | None = None, grouped: bool = True, batched: bool = True, multiple: int = 1,
                 head_dims: Sequence[int] | None = None, ranks: int | None = None, layout: str = "contiguous",
@@ -54,6 +62,9 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
     require_truths(full=full, gradients=gradients, grouped=grouped, batched=batched, tf32=tf32)
     require_truths(**{name: value for name, value in (("causal", causal), ("windows", windows), ("packed", packed))
                       if value is not None})
+    if arrays == "numpy" and type(dtype).__module__ == "torch":
+        raise _core.Error(f'arrays: expected "torch" with dtype={dtype}, got "numpy"; say arrays="torch"')
+    dtype = _name_of_type(dtype)
     for name, value, choices in (("arrays", arrays, ("numpy", "torch", "jax")), ("results", results, ("whole", "shards")),
                                  ("layout", layout, tuple(_core.layouts())),
                                  ("dtype", dtype, TYPES[::-1])):
@@ -146,7 +157,8 @@ def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Un
     those that its parameters name, and is asked for no mask that it cannot be told of.
 
     cases: a list of Case, by default up to 40 of the table, or all with full=True.
-    arrays: "numpy", "torch" or "jax". dtype: of the inputs. axes: of q, k, v and of what it returns.
+    arrays: "numpy", "torch" or "jax". dtype: of the inputs, such as "bfloat16" or torch.bfloat16. axes: of q, k, v and
+    of what it returns.
     gradients: with torch and jax by automatic differentiation; otherwise, or if given, backward(q, k, v, dout, ...)
     returns dq, dk, dv.
     causal: what a function without that parameter computes. windows, packed: whether to ask for them.

@@ -3,7 +3,7 @@
 
 #include "verify/diagnose/diagnose_detail.hpp"
 #include "verify/diagnose/solve/gradient/share_parts.hpp"
-#include "verify/diagnose/solve/ring/running_state.hpp"
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/diagnose/tiles/blind_rows.hpp"
 #include "verify/diagnose/tiles/tile_program.hpp"
 

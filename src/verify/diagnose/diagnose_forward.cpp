@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "verify/diagnose/diagnose_detail.hpp"
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/diagnose/solve/ring/block_sources.hpp"
 #include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/tiles/attention_program.hpp"
@@ -164,6 +165,8 @@ ForwardResult explain_forward(const Evidence& e, Ranks ranks) {
     return {.causes = std::move(causes), .setting = {.scale = e.problem.softmax_scale}};
   }
   if (half) return all(*half);
+  if (const auto scores = cause_of_rounded_scores(e))
+    return {.causes = {*scores}, .setting = {.scale = e.problem.softmax_scale}};
   if (const auto blind = cause_of_blind_rows(e, TensorGroup::kForward)) return all(*blind);
   if (const auto lost = cause_of_cancelled_out(e))
     return {.causes = with_known(e, TensorGroup::kForward, *lost),

@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "verify/claims/claim.hpp"
 #include "verify/diagnose/first_cause.hpp"
-#include "verify/diagnose/solve/solve.hpp"
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/suspects_support.hpp"
 
 namespace ringcraft::verify {

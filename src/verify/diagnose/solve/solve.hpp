@@ -98,12 +98,6 @@ std::optional<Cause> cause_of_finite_mask(const Evidence& evidence);
 /// Why out or lse is wrong, if running maxima, sums and outputs are merged with wrong factors.
 std::optional<Cause> cause_of_rescaling(const Evidence& evidence);
 
-/// Why out or lse is slightly wrong, if the state between two steps is rounded to a 16-bit type.
-std::optional<Cause> cause_of_rounded_state(const Evidence& evidence);
-
-/// Why gradients are slightly wrong, if P is computed from an lse that was rounded to a 16-bit type.
-std::optional<Cause> cause_of_rounded_lse(const Evidence& evidence);
-
 /// Why this tensor of an Answer (0: out) is wrong, if each row is a right one of another place.
 std::optional<Cause> cause_of_places(const Evidence& evidence, std::size_t tensor);
 

@@ -1,8 +1,10 @@
 // Recognises rows of out that are right up to a factor, and a wrong lse: solves for the factor of each row,
 // and for the terms of lse, and names them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "ringcraft/core/matrix.hpp"
 #include "verify/diagnose/solve/line_system.hpp"
@@ -111,7 +113,17 @@ std::optional<Cause> cause_of_lse(const Evidence& e, const std::vector<SeenRow>&
     columns[0].push_back(r.max / t), columns[1].push_back(r.log_sum / t), columns[2].push_back(1 / t);
   }
   if (wanted.size() < 5) return {};
-  const auto [x, left] = least_squares(columns, wanted);
+  // A maximum or a sum that hardly shows in any row tells no factor: it counts as right.
+  constexpr double kLeast = 100;  // in tolerances
+  std::array<bool, 2> shows{};
+  for (std::size_t c = 0; c < shows.size(); ++c) {
+    shows[c] = std::ranges::any_of(columns[c], [](double term) { return std::fabs(term) >= kLeast; });
+    if (shows[c]) continue;
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] -= std::exchange(columns[c][i], 0);
+  }
+  auto [x, left] = least_squares(columns, wanted);
+  for (std::size_t c = 0; c < shows.size(); ++c)
+    if (!shows[c]) x[c] = 1;
   if (!(left <= 2 * yardsticks_of(e).threshold)) return {};
   constexpr double kApart = 1e-4;  // nearer factors are not told apart
   if (std::fabs(x[0] - 1) < kApart && std::fabs(x[1] - 1) < kApart && std::fabs(x[2]) <= kApart) return {};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "verify/diagnose/diagnose_detail.hpp"
-#include "verify/diagnose/solve/ring/running_state.hpp"
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 #include "verify/oracle/rounding.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/diagnose/solve/ring/near_rows.hpp"
-#include "verify/diagnose/solve/ring/running_state.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "verify/diagnose/solve/solve_detail.hpp"
+#include "verify/diagnose/solve/precision/few_digits.hpp"
 #include "verify/diagnose/twisted/twisted_ring_detail.hpp"
 
 namespace ringcraft::verify {
