@@ -1,9 +1,8 @@
-// Whole verdicts: other seeds pass, wrong calls are refused, a hang costs one deadline. Known wrong and
-// equivalent files are judged by tests/misconceptions; that the library's own files pass and skeletons fail
-// is tested lesson by lesson in tests/lessons.
+// Whole verdicts: wrong calls are refused, a hang costs one deadline. Known wrong and equivalent files are
+// judged by tests/misconceptions; that the library's own files pass and skeletons fail is tested lesson by
+// lesson in tests/lessons.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,7 +12,6 @@
 #include "judge/verdict/judge.hpp"
 #include "misconceptions/edit.hpp"
 #include "reports.hpp"
-#include "support/effort.hpp"
 #include "support/errors.hpp"
 
 namespace ringcraft::judge {
@@ -37,21 +35,6 @@ class Workspace {  // a folder that removes itself
 };
 
 }  // namespace
-
-TEST_CASE("other seeds pass as well") {
-  // A verdict takes ten times as long under a sanitizer.
-  const int step = kSanitized ? 6 : testing::long_run() ? 1 : 2;
-  if (step > 1) std::printf("every lesson whose number is a multiple of %d\n", step);
-  for (std::uint64_t seed = 7; seed < 7 + (testing::long_run() ? 20u : 1u); ++seed)
-    for (const LessonInfo& lesson : lessons()) {
-      if (!lesson.checkable || lesson.number % step != 0) continue;
-      CheckOptions options;
-      options.seed = seed;
-      const Report report = check(lesson.number, kRoot / lesson.source, options).report;
-      INFO(verify::text_of(report));
-      CHECK(report.good());
-    }
-}
 
 TEST_CASE("answers for the worlds of the corpus alone earn nothing under a seed that nobody knows") {
   const std::pair<int, const char*> files[] = {{501, "501_all_gather/knows_small_worlds"},

@@ -1,6 +1,6 @@
 // No false alarm: the library's own functions pass every check under other seeds, too, in this process.
-// Workers are judged over fewer seeds in tests/judge; a lesson that compares times, and one whose exercise is
-// a kernel, are judged there alone.
+// Workers are judged over fewer seeds in tests/misconceptions; a lesson that compares times, and one whose
+// exercise is a kernel, are judged there alone.
 //   seeds_test [SEEDS [LESSON]]    default 10 of every lesson; RINGCRAFT_LONG=1: 1000
 #include <cstdio>
 #include <cstdlib>

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "judge/build/toolchain.hpp"
@@ -138,20 +139,32 @@ DebugBuild build_for_debugging(int lesson, const std::filesystem::path& file) {
 bool has_checks(int lesson) { return checks_in_program(lesson_numbered(lesson).number) != nullptr; }
 
 Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options) {
+  return std::move(check_under({&options.seed, 1}, lesson, file, options).front());
+}
+
+std::vector<Verdict> check_under(std::span<const std::uint64_t> seeds, int lesson,
+                                 const std::filesystem::path& file, CheckOptions options) {
   const Lesson& declared = lesson_numbered(lesson);
   require_judge(declared);
   OwnSource source = take_source(file, declared.name);
   const WorkFolder folder;
   const std::string name = source.name();
-  Verdict verdict = judged(
-      declared, options, name, folder, [&] { return compile(declared, source, folder); },
-      [&] {
-        BuildStep step = gate(declared, source, folder);
-        if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
-        return step;
-      });
-  explain(verdict);
-  return verdict;
+  std::optional<BuildStep> compiled, belongs;  // once, for the first seed
+  std::vector<Verdict> verdicts;
+  for (const std::uint64_t seed : seeds) {
+    options.seed = seed;
+    verdicts.push_back(judged(
+        declared, options, name, folder,
+        [&] { return compiled ? *compiled : compiled.emplace(compile(declared, source, folder)); },
+        [&] {
+          if (belongs) return *belongs;
+          BuildStep step = gate(declared, source, folder);
+          if (step.sentence.empty()) step.sentence = link(declared, folder).sentence;
+          return belongs.emplace(std::move(step));
+        }));
+    explain(verdicts.back());
+  }
+  return verdicts;
 }
 
 }  // namespace ringcraft::judge

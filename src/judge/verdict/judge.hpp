@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,10 @@ struct Verdict {
 /// after a call that hangs all others are. Throws Error for an unknown lesson, a file that cannot be read,
 /// and a missing compiler; never for the behaviour of the file.
 Verdict check(int lesson, const std::filesystem::path& file, const CheckOptions& options = {});
+
+/// The same under several seeds of inputs, for which the file is compiled once: a verdict for each.
+std::vector<Verdict> check_under(std::span<const std::uint64_t> seeds, int lesson,
+                                 const std::filesystem::path& file, CheckOptions options = {});
 
 /// The result of build_for_debugging.
 struct DebugBuild {
