@@ -4,7 +4,7 @@ import ringcraft
 
 
 def my_ring(q, k, v, problem):
-    n, at = problem.ranks, [np.array(problem.positions(rank)) for rank in range(problem.ranks)]
+    n, at = problem.ranks, [problem.positions(rank) for rank in range(problem.ranks)]
     shards = []
     for rank in range(n):
         scores, values = [], []

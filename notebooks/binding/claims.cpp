@@ -96,7 +96,7 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
     const Problem& problem, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, const Arrays& claim,
     bool known_ranks, std::optional<std::string> dtype, bool tf32, bool sequence_order,
     const std::string& title, std::vector<std::string> refuted, bool no_numbers_tell,
-    std::optional<std::string> lse_dtype, bool causes) {
+    std::optional<std::string> lse_dtype, bool causes, bool derived) {
   verify::Inputs inputs = inputs_of(problem, q, k, v, dout, "bhsd");
   verify::require_finite(inputs);
   verify::Answer answer = answer_of(problem, claim);
@@ -129,7 +129,8 @@ nb::typed<nb::tuple, nb::bool_, nb::str, nb::str> judge(
                           no_numbers_tell ? verify::NoNumbers::kTell : verify::NoNumbers::kTellNothing,
                       .refuted = std::move(refuted),
                       .poll = [&] { require_wanted(*stop); },
-                      .causes = causes},
+                      .causes = causes,
+                      .derived = derived},
          .progress = [&](verify::JudgingPhase, double) { require_wanted(*stop); }});
   });
   return nb::make_tuple(verdict.good, verify::text_of(verdict, verify::Colour::kPlain),
@@ -153,10 +154,9 @@ void bind_claims(nb::module_& m) {
   m.def("judge", judge, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a, "known_ranks"_a = false,
         "dtype"_a = nb::none(), "tf32"_a = false, "sequence_order"_a = true, "title"_a = "claim",
         "refuted"_a = std::vector<std::string>(), "no_numbers_tell"_a = false, "lse_dtype"_a = nb::none(),
-        "causes"_a = true,
+        "causes"_a = true, "derived"_a = false,
         "Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, "
-        "text, "
-        "JSON).");
+        "text, JSON). derived: the gradients are known to be the derivative of out.");
   m.def("refuted_mistakes", refuted_mistakes, "problem"_a, "q"_a, "k"_a, "v"_a, "dout"_a.none(), "claim"_a,
         "ids"_a, "dtype"_a,
         "Those of these ids of causes that a claim refutes, or, if it is empty, a right one: every known "

@@ -212,9 +212,11 @@ void bind_problem(nb::module_& m) {
       .def(
           "positions",
           [](const Problem& p, nb::object rank) {
-            return p.sharding().positions(rank_of(rank, "positions"));
+            const std::vector<Position> rows = p.sharding().positions(rank_of(rank, "positions"));
+            return nb::module_::import_("numpy").attr("array")(nb::cast(rows),
+                                                               "int64");  // an index, if empty too
           },
-          "rank"_a.none(), nb::sig("def positions(self, rank: int) -> list[int]"),
+          "rank"_a.none(), nb::sig("def positions(self, rank: int) -> numpy.ndarray"),
           "[rows]: the positions of a rank's rows in the whole sequence, increasing.")
       .def(
           "rows", [](const Problem& p, nb::object rank) { return p.sharding().rows(rank_of(rank, "rows")); },

@@ -27,7 +27,7 @@ class Ring:
 
     def deal(self, q, k, v, problem):
         self.p, self.n = problem, problem.ranks
-        self.at = [np.array(problem.positions(rank), dtype=int) for rank in range(self.n)]
+        self.at = [problem.positions(rank) for rank in range(self.n)]
         group = problem.heads // problem.kv_heads
         heads = np.arange(problem.heads)
         self.kv_head = heads % problem.kv_heads if self.mistake == "heads modulo" else heads // group

@@ -379,6 +379,8 @@ def test_problems_and_cases():
     assert (problem.seqlen, problem.heads, problem.kv_heads, problem.head_dim) == (12, 4, 2, 8)
     assert problem.keys_seen(7) == (5, 8) and problem.mask == ringcraft.Mask(3, 0, [0, 5, 12])
     assert [problem.owner_of(p) for r in range(3) for p in problem.positions(r)] == [0] * 4 + [1] * 4 + [2] * 4
+    none = ringcraft.Problem(2, 1, 1, ranks=3).positions(2)  # of no row: an index all the same
+    assert none.dtype == np.int64 and none.shape == (0,)
     begins, ends = problem.key_ranges(1, 0)
     assert len(begins) == problem.rows(1) and all(b <= e for b, e in zip(begins, ends))
     case = ringcraft.Case(problem, "hot", 7)

@@ -63,6 +63,51 @@ def test_types_of_torch_are_those_of_its_tensors():
         ringcraft.verify(plain, dtype=torch.float32)
 
 
+def test_gradients_of_any_wrong_forward_pass_are_no_mistake_of_backward():
+    def own_block_only(q, k, v, causal, softmax_scale, problem):
+        group = q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+        outs = []
+        for rank in range(problem.ranks):
+            rows = torch.as_tensor(problem.positions(rank))
+            scores = q[:, :, rows] @ k[:, :, rows].mT * softmax_scale
+            if causal:
+                scores = scores.masked_fill(rows[:, None] < rows, -torch.inf)
+            outs.append(scores.softmax(-1) @ v[:, :, rows])
+        return outs
+
+    class TwiceInBackward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, dx):
+            return 2 * dx
+
+    def verified(function):
+        return ringcraft.verify(function, arrays="torch", ranks=3, results="shards", windows=False, packed=False,
+                                dtype="float64", simplify=False)
+
+    found = verified(own_block_only)
+    assert found.cause is not None and found.cause.id == "RF-own-only", str(found)
+    assert all("the gradients are those of this wrong forward pass" in verdict.text for verdict in found.wrong)
+    twice = verified(lambda q, k, v, causal, softmax_scale, problem: own_block_only(
+        q, k, TwiceInBackward.apply(v), causal, softmax_scale, problem))
+    assert not any("the gradients are those of this wrong forward pass" in verdict.text for verdict in twice.wrong)
+
+
+def test_a_mask_that_is_scaled_is_told():
+    def sdpa(q, k, v, causal, softmax_scale):
+        scores = (q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT)
+        if causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=bool).triu(1), -torch.inf)
+        return (scores * softmax_scale).softmax(-1) @ v.repeat_interleave(q.shape[1] // v.shape[1], 1)
+
+    found = ringcraft.verify(sdpa, arrays="torch", simplify=False)
+    assert 0 < len(found.wrong) < 5 and found.cause is not None and found.cause.id == "mask-scaled", str(found)
+
+
 def test_a_module_is_called_as_its_forward():
     class Plain(torch.nn.Module):
         def forward(self, q, k, v, mask, softmax_scale):
@@ -254,6 +299,23 @@ def an_exception_on_one_rank(rank):
     assert not found and "on rank 1" in str(found) and "off the end" in str(found)
 
 
+def an_exception_while_the_others_wait(rank):
+    def ring(q, k, v):
+        if rank == 1:
+            raise IndexError("off the end")
+        torch.distributed.recv(torch.empty(1), 1)  # what it never sends
+
+    ringcraft.testing.PATIENCE = 2
+    case = ringcraft.Case(ringcraft.Problem(9, 1, 4, ranks=3), seed=1)
+    if rank == 1:
+        with pytest.raises(ringcraft.Error, match="expected the other ranks after its exception, got none"):
+            verify_distributed(ring, cases=[case])
+        os._exit(0)  # as a program that ends by this error: the others lose their connection
+    with pytest.raises(RuntimeError):
+        verify_distributed(ring, cases=[case])
+    os._exit(0)
+
+
 def inputs_that_change(rank):
     q, k, v = (random(1, 2, 4, 8, seed=seed) for seed in range(3))
     q.requires_grad_()
@@ -268,7 +330,8 @@ def inputs_that_change(rank):
                 out.sum().backward()
 
 
-@pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank, inputs_that_change])
+@pytest.mark.parametrize("work", [all_methods, a_wrong_ring, an_exception_on_one_rank,
+                                  an_exception_while_the_others_wait, inputs_that_change])
 def test_ranks_of_torch_distributed(work):
     on_ranks(work, 3)
 
@@ -393,7 +456,7 @@ def test_second_derivatives_are_refused():
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"layout": "zig"}, "layout: expected one of"), ({"axes": "bhs"}, "axes"), ({"window": (1, 2, 3)}, "window"),
-    ({"method": "rng"}, "method: expected one of")])
+    ({"method": "rng"}, "method: expected one of"), ({"is_causal": True}, "RingAttention: expected causal=, got is_causal")])
 def test_a_module_refuses_its_options_when_it_is_made(options, said):
     with pytest.raises(ringcraft.Error, match=said):
         ringcraft.torch.RingAttention(**options)

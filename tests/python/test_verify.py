@@ -330,7 +330,7 @@ def test_what_no_cause_explains_in_float32_may_have_one_in_float64():
         out = ringcraft.attention(q, k, v)
         return out + 0.01 * np.arange(out.shape[2])[:, None]
 
-    assert 'more can be found in float64, with dtype="float64"' in str(ringcraft.verify(odd, simplify=False))
+    assert 'more may be found in float64, with dtype="float64"' in str(ringcraft.verify(odd, simplify=False))
     assert "in float64" not in str(ringcraft.verify(odd, dtype="float64", simplify=False))
 
 
@@ -658,6 +658,11 @@ def in_steps(q, k, v):
     (lambda: ringcraft.verify(len, dtype="int8"), "dtype: expected one of float64"),
     (lambda: ringcraft.verify(lambda q, k, v: q, dtype="bfloat16"), "dtype: expected float64, float32 or float16 with NumPy"),
     (lambda: ringcraft.verify(len, results="shards"), "ranks: expected the number of ranks"),
+    (lambda: ringcraft.verify(len, layout="zigzag"), "ranks: expected the number of ranks with layout=\"zigzag\", got None"),
+    (lambda: ringcraft.verify(len, per_sequence=True), "ranks: expected the number of ranks with per_sequence=True"),
+    (lambda: ringcraft.verify(lambda q, k, v: None), "result: expected out, .* got None"),
+    (lambda: ringcraft.verify(lambda q, k, v: q.swapaxes(1, 2), axes="bshd"),
+     r"out: expected \[batch, seqlen, heads, head_dim\] \[1, 1, 4, 8\], got \[1, 4, 1, 8\]"),
     (lambda: ringcraft.verify(lambda q, k, v: q[..., 0]), "result: expected 4 dimensions"),
     (lambda: ringcraft.verify(lambda q, k, v: q[:, :, :0]), r"out: expected \[batch, heads, seqlen, head_dim\]"),
     (lambda: ringcraft.verify(lambda q, k, v: q.astype(int)), "result: expected float64, float32"),
@@ -731,6 +736,131 @@ def test_a_function_gets_the_axes_that_it_has(axes):
     assert found and {v.case.problem.heads > 1 for v in found.verdicts} == ({True, False} if "h" in axes else {False})
 
 
+def whole(q, k, v, scale, seen):
+    """Attention over the pairs that are seen."""
+    group = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
+    scores = np.where(seen, scale * (q @ k.swapaxes(2, 3)), -np.inf)
+    most = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
+    total = weights.sum(-1, keepdims=True)
+    return weights / np.where(total > 0, total, 1) @ v
+
+
+def test_axes_of_another_order_are_told():
+    def sequence_first(q, k, v, causal):
+        return ringcraft.attention(q, k, v, causal=causal, axes="bshd")
+
+    found = ringcraft.verify(sequence_first, simplify=False, grouped=False)
+    assert not found and 'right, in the case below, with axes="bshd"' in str(found), str(found)
+    assert not ringcraft.verify(lambda q, k, v: usual(q, k, v) * 1.5, simplify=False).noticed.other_axes
+
+
+def test_masks_of_which_only_the_problem_tells_may_be_ones_that_it_does_not_compute():
+    def causal_ring(q, k, v, causal, softmax_scale, problem):
+        out = ringcraft.attention(q, k, v, causal=causal, softmax_scale=softmax_scale)
+        return [out[:, :, problem.positions(rank)] for rank in range(problem.ranks)]
+
+    def verified(**options):
+        return ringcraft.verify(causal_ring, ranks=3, results="shards", simplify=False, **options)
+
+    hint = "if it computes none, say windows=False, packed=False"
+    assert hint in str(verified())
+    assert verified(windows=False, packed=False)
+    assert hint not in str(ringcraft.verify(lambda q, k, v, causal, problem: q, simplify=False))
+
+
+def test_two_ranks_tell_no_direction():
+    def shards(q, k, v, causal):
+        return ringcraft.scatter(ringcraft.attention(q, k, v, causal=causal), 2, "contiguous")
+
+    assert "ask on 3, too" in str(ringcraft.verify(shards, ranks=2, results="shards"))
+
+
+def test_packed_sequences_that_are_dealt_one_by_one():
+    def shards(q, k, v, mask, softmax_scale, problem):
+        out = whole(q, k, v, softmax_scale, mask)
+        return [out[:, :, problem.positions(rank)] for rank in range(problem.ranks)]
+
+    found = ringcraft.verify(shards, ranks=3, layout="zigzag", results="shards", per_sequence=True)
+    assert found, str(found)
+    assert any(verdict.case.problem.per_sequence for verdict in found.verdicts)
+
+
+@pytest.mark.parametrize(("cause", "function"), [
+    ("BL5-given", lambda q, k, v, mask, softmax_scale: whole(q, k, v, q.shape[-1] ** -0.5, mask)),
+    ("CM-inverted", lambda q, k, v, mask, softmax_scale: whole(q, k, v, softmax_scale, ~mask)),
+])
+def test_settings_that_are_misread_are_told(cause, function):
+    found = ringcraft.verify(function, simplify=False)
+    assert found.cause is not None and found.cause.id == cause, str(found)
+
+
+def zigzag(see):
+    """A causal ring of zig-zag halves; see(early, queries, keys) is the mask of a block of another rank."""
+    def ring(q, k, v, softmax_scale, problem):
+        ranks, chunk = problem.ranks, q.shape[2] // (2 * problem.ranks)
+        seen = np.zeros((q.shape[2], q.shape[2]), dtype=bool)
+        for rank in range(ranks):
+            rows = problem.positions(rank)
+            seen[np.ix_(rows, rows)] = rows[:, None] >= rows
+            for other in {*range(ranks)} - {rank}:
+                early = other < rank
+                queries = rows if early else rows[chunk:]
+                keys = problem.positions(other)[:chunk] if early else problem.positions(other)
+                seen[np.ix_(queries, keys)] = see(early, len(queries), len(keys))
+        return whole(q, k, v, softmax_scale, seen)
+
+    return ringcraft.verify(ring, ranks=4, layout="zigzag", causal=True, multiple=8, windows=False, packed=False, simplify=False)
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("corner", ["top left", "bottom right"])
+def test_triangles_that_a_zigzag_ring_keeps_are_told(early, corner):
+    def see(is_early, queries, keys):
+        shift = keys - queries if corner == "bottom right" else 0
+        return np.tri(queries, keys, shift, dtype=bool) if is_early == early else np.ones((queries, keys), dtype=bool)
+
+    assert zigzag(lambda is_early, queries, keys: True)
+    found = zigzag(see)
+    assert found.cause is not None and found.cause.id == "mask-causal-kept", str(found)
+    assert ("earlier" if early else "later") in found.cause.sentence and (corner in found.cause.sentence) == (corner != "top left")
+
+
+@pytest.mark.parametrize("base2", ["blocks", "merge"])
+@pytest.mark.parametrize("with_lse", [True, False])
+def test_blocks_whose_lse_has_another_base_are_told(base2, with_lse):
+    def ring(q, k, v, softmax_scale, problem):
+        parts = []
+        for rank in range(problem.ranks):
+            rows = problem.positions(rank)
+            if len(rows):
+                group = q.shape[1] // k.shape[1]
+                scores = softmax_scale * (q @ np.repeat(k, group, 1)[:, :, rows].swapaxes(2, 3))
+                lse = np.logaddexp.reduce(scores, axis=-1)
+                out = np.exp(scores - lse[..., None]) @ np.repeat(v, group, 1)[:, :, rows]
+                parts.append((out, lse / np.log(2) if base2 == "blocks" else lse))
+        weights = np.stack([lse for _, lse in parts]).astype("float64") * (1 if base2 == "blocks" else np.log(2))
+        total = np.logaddexp.reduce(weights)
+        out = sum(np.exp(weight - total)[..., None] * part for weight, (part, _) in zip(weights, parts, strict=True))
+        out, total = out.astype(q.dtype), (total if base2 == "blocks" else total / np.log(2)).astype(q.dtype)
+        return (out, total) if with_lse else out
+
+    found = ringcraft.verify(ring, ranks=4, causal=False, windows=False, packed=False, simplify=False)
+    assert found.cause is not None and found.cause.id == "MG-base2", str(found)
+
+
+def test_a_border_that_belongs_to_the_sequence_before_is_told():
+    def packed(q, k, v, causal, cu_seqlens, softmax_scale):
+        at = np.arange(q.shape[2])
+        sequence = np.searchsorted(cu_seqlens or [0, len(at)], at)
+        seen = (sequence[:, None] == sequence) & (at[:, None] >= at if causal else True)
+        return whole(q, k, v, softmax_scale, seen)
+
+    found = ringcraft.verify(packed, simplify=False)
+    assert found.cause is not None and found.cause.id == "VL2" and "token 0 stands alone" in found.cause.sentence, str(found)
+
+
 def case_of(heads, **extents):
     return ringcraft.Case(ringcraft.Problem(4, heads, 4, **extents))
 
@@ -776,5 +906,5 @@ def test_a_lost_tail_is_wrong_where_there_is_one_and_wrong_axes_are_refused():
     found = ringcraft.verify(lambda q, k, v: usual(q, k, v)[:, :, :q.shape[2] // 4 * 4], simplify=False)
     assert {verdict.case.problem.seqlen % 4 for verdict in found.wrong} == {1, 2, 3}
     assert all(verdict.right == (verdict.case.problem.seqlen % 4 == 0) for verdict in found.verdicts)
-    with pytest.raises(ringcraft.Error, match=r"out: expected \[batch, heads, seqlen, head_dim\] .*; axes and layout say"):
+    with pytest.raises(ringcraft.Error, match=r"out: expected \[batch, heads, seqlen, head_dim\] .*; axes= and layout= say"):
         ringcraft.verify(lambda q, k, v: usual(q, k, v).swapaxes(1, 2))

@@ -139,7 +139,7 @@ def positions(seqlen: int, ranks: int, layout: str = "zigzag") -> list[np.ndarra
     if ranks is not None and ranks > MOST_RANKS:
         raise _core.Error(f"ranks: expected at most {MOST_RANKS}, got {ranks}; Problem.positions(rank) is for one of more")
     problem = _core.Problem(seqlen, 1, 1, ranks=ranks, layout=layout)
-    return [np.asarray(problem.positions(rank), dtype=np.int64) for rank in range(ranks)]
+    return [problem.positions(rank) for rank in range(ranks)]
 
 
 def _require_axis(axis: int, x: Array) -> None:

@@ -18,6 +18,7 @@ from ringcraft._verdicts import Noticed
 GRADIENTS = ("dq", "dk", "dv")
 TYPES = ("bfloat16", "float16", "float32", "float64")  #: the narrowest first
 HALF_TYPES = TYPES[:2]
+AXES = {"b": "batch", "h": "heads", "s": "seqlen", "d": "head_dim"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Caller:
                  backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:
         self.function, self.can, self.arrays, self.dtype, self.axes = function, can, arrays, dtype, axes
         self.backward, self.gradients, self.shards = backward, gradients, shards
-        self.noticed = Noticed()
+        self.noticed = Noticed(supposed=can.supposed())
 
     def inputs(self, case: _core.Case) -> dict[str, Array]:
         """q, k, v, dout as the function gets them."""
@@ -129,8 +130,7 @@ class Caller:
         if not self.shards:
             return [dout]
         before = (slice(None),) * self.axes.index("s")
-        return [dout[(*before, np.array(case.problem.positions(rank), dtype=np.int64))]
-                for rank in range(case.problem.ranks)]
+        return [dout[(*before, case.problem.positions(rank))] for rank in range(case.problem.ranks)]
 
     def _with_torch(self, q: Array, k: Array, v: Array, dout: Array, settings: dict[str, Any],
                     case: _core.Case) -> dict[str, Any]:
@@ -204,10 +204,11 @@ class Caller:
                 claim[name] = whole
             else:
                 claim[name] = parts[0]
-            shape = [p.batch, p.kv_heads if name in ("dk", "dv") else p.heads, p.seqlen, p.head_dim][:claim[name].ndim]
-            if list(claim[name].shape) != shape:
-                raise Misfit(f"{name}: expected [batch, heads, seqlen{', head_dim' if name != 'lse' else ''}] {shape}, got "
-                             f"{list(claim[name].shape)}; axes and layout say how the rows and axes of a claim are ordered")
+            shape = dict(zip(order, (p.batch, p.kv_heads if name in ("dk", "dv") else p.heads, p.seqlen, p.head_dim), strict=False))
+            got = dict(zip(order, claim[name].shape, strict=True))
+            if got != shape:
+                raise Misfit(f"{name}: expected [{', '.join(AXES[axis] for axis in axes)}] {[shape[axis] for axis in axes]}, "
+                             f"got {[got[axis] for axis in axes]}; axes= and layout= say how axes and rows are ordered")
         narrow = [kind for kind in TYPES if kind in types]
         kinds = {array.dtype for array in claim.values()}
         if len(kinds) > 1:
@@ -216,6 +217,8 @@ class Caller:
 
 
 def _named(returned: Any) -> dict[str, Any]:
+    if returned is None:
+        raise _core.Error("result: expected out, (out, lse) or a dict of tensors, got None; does the function end with return?")
     if inspect.iscoroutine(returned) or inspect.isgenerator(returned):
         with suppress(RuntimeError):  # a generator that goes on when it is closed
             returned.close()

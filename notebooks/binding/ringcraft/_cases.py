@@ -31,6 +31,14 @@ class Abilities:
     head_dims: tuple[int, ...] | None = None  #: the only ones
     ranks: int | None = None       #: of a function that knows ranks
     layout: str = "contiguous"     #: of these
+    per_sequence: bool = False     #: whether it deals each packed sequence to them by itself
+
+    def supposed(self) -> tuple[str, ...]:
+        """What no parameter of its own tells, only `mask` or `problem`: it may not compute it."""
+        asked = (("windows", self.windows and "window" not in self.settings),
+                 ("packed", self.packed and "cu_seqlens" not in self.settings),
+                 ("scales", self.scales and "softmax_scale" not in self.settings))
+        return tuple(name for name, is_asked in asked if is_asked)
 
 
 def settings_of(function: Callable[..., Any]) -> frozenset[str]:
@@ -66,6 +74,14 @@ def require_callable(function: Callable[..., Any], what: str, given: tuple[str, 
                           "one that does") from None
 
 
+def needs_of(problem: _core.Problem) -> set[str]:
+    """What a function must be told of for this problem, besides causal: windows, packed, scales."""
+    mask = problem.mask
+    needs = (("windows", mask.left is not None or mask.right not in (None, 0)), ("packed", bool(mask.cu_seqlens)),
+             ("scales", not has_usual_scale(problem)))
+    return {name for name, needed in needs if needed}
+
+
 def has_usual_scale(problem: _core.Problem) -> bool:
     """Whether softmax_scale is 1 / sqrt(head_dim)."""
     return abs(problem.softmax_scale * math.sqrt(problem.head_dim) - 1) < 1e-12
@@ -98,7 +114,7 @@ def adapted(case: _core.Case, can: Abilities) -> _core.Case:
         seqlen, heads, head_dim, kv_heads=min(p.kv_heads, heads) if can.grouped else heads,
         batch=p.batch if can.batched else 1,
         mask=_core.Mask(p.mask.left, p.mask.right, borders), ranks=can.ranks or 1,
-        layout=can.layout, softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
+        layout=can.layout, per_sequence=can.per_sequence and bool(borders), softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
     return _core.Case(problem, case.data, case.seed)
 
 
@@ -211,7 +227,8 @@ def smaller(case: _core.Case, can: Abilities) -> Iterator[_core.Case]:
     def changed(data: str | None = None, **values: Any) -> Iterator[_core.Case]:
         fields = {"seqlen": p.seqlen, "heads": p.heads, "head_dim": p.head_dim, "kv_heads": p.kv_heads,
                   "batch": p.batch, "mask": p.mask, "ranks": p.ranks, "layout": p.layout,
-                  "softmax_scale": p.softmax_scale, **values}
+                  "softmax_scale": p.softmax_scale, "per_sequence": p.per_sequence, **values}
+        fields["per_sequence"] = fields["per_sequence"] and bool(fields["mask"].cu_seqlens)
         try:
             other = _core.Case(_core.Problem(**fields), data or case.data, case.seed)
         except _core.Error:
@@ -254,7 +271,7 @@ def code_of(case: _core.Case) -> str:
         borders = f", {p.mask.cu_seqlens}" if p.mask.cu_seqlens else ""
         parts.append(f"mask=ringcraft.Mask({p.mask.left}, {p.mask.right}{borders})")
     if p.ranks > 1:
-        parts.append(f'ranks={p.ranks}, layout="{p.layout}"')
+        parts.append(f'ranks={p.ranks}, layout="{p.layout}"' + (", per_sequence=True" if p.per_sequence else ""))
     if not has_usual_scale(p):
         parts.append(f"softmax_scale={p.softmax_scale!r}")
     return f'ringcraft.Case(ringcraft.Problem({", ".join(parts)}), data="{case.data}", seed={case.seed})'

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 
 class Error(ValueError):
     """Any failure of ringcraft: what was expected, what came, what to try."""
@@ -92,7 +94,7 @@ class Problem:
     def softmax_scale(self) -> float:
         """The factor of the scores."""
 
-    def positions(self, rank: int) -> list[int]:
+    def positions(self, rank: int) -> numpy.ndarray:
         """
         [rows]: the positions of a rank's rows in the whole sequence, increasing.
         """
@@ -223,9 +225,9 @@ def attend(problem: Problem, q: object, k: object, v: object, dout: object | Non
 def methods() -> list[str]:
     """Names of the ways to attend over ranks."""
 
-def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False, lse_dtype: str | None = None, causes: bool = True) -> tuple[bool, str, str]:
+def judge(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], known_ranks: bool = False, dtype: str | None = None, tf32: bool = False, sequence_order: bool = True, title: str = 'claim', refuted: Sequence[str] = [], no_numbers_tell: bool = False, lse_dtype: str | None = None, causes: bool = True, derived: bool = False) -> tuple[bool, str, str]:
     """
-    Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON).
+    Judges arrays by the oracle and looks for the mistake, but for causes with the refuted ids: (right, text, JSON). derived: the gradients are known to be the derivative of out.
     """
 
 def refuted_mistakes(problem: Problem, q: object, k: object, v: object, dout: object | None, claim: dict[str, Any], ids: Sequence[str], dtype: str) -> list[str]:

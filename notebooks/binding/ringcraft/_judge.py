@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from ringcraft import _core
-from ringcraft._arrays import numbers, transposed
+from ringcraft._arrays import Array, like, numbers, transposed
 from ringcraft._calls import GRADIENTS, TYPES, Answer, Caller, Misfit, Raised
 from ringcraft._cases import is_even, smaller
 from ringcraft._ending import kept_running
@@ -45,18 +47,22 @@ class Judge:
         self.refuted: set[tuple[str, Kind]] = set()
         self.right: set[Kind] = set()
         self.wrong: dict[_core.Case, Answer] = {}  # the first of each case: another may be right
+        self.derived: set[_core.Case] = set()  # whose gradients are the derivative of a wrong out
 
     def __call__(self, case: _core.Case) -> Verdict:
         try:
             answer = self._asked(case)
-            verdict = self._judged(case, answer)
+            verdict = self._judged(case, answer, causes=False)
         except Raised as raised:
             return Verdict(case, False, f"{case.name}: it raised an exception\n{raised}")
         except Misfit as misfit:
             return Verdict(case, False, f"{case.name}: its result does not fit\n{misfit}", misfit=str(misfit))
-        if not verdict.right:
-            self.wrong.setdefault(case, answer.copy())
-        return verdict
+        if verdict.right:
+            return verdict
+        self.wrong.setdefault(case, answer.copy())
+        if verdict.is_wrong("out") and any(map(verdict.is_wrong, GRADIENTS)) and self._is_derivative(case):
+            self.derived.add(case)
+        return self._judged(case, answer)
 
     def _again(self, verdict: Verdict) -> Verdict:
         """The verdict on the same answer, after more has been ruled out."""
@@ -75,14 +81,42 @@ class Judge:
             known_ranks=self.caller.can.ranks is not None, dtype=dtype, tf32=self.tf32,
             sequence_order=not self.caller.shards, title=case.name,
             refuted=[cause for cause, kind in self.refuted if kind == kind_of(case)],
-            no_numbers_tell=kind_of(case) in self.right, lse_dtype=answer.lse_dtype, causes=causes))
+            no_numbers_tell=kind_of(case) in self.right, lse_dtype=answer.lse_dtype, causes=causes,
+            derived=case in self.derived))
         narrowed = dtype if TYPES.index(dtype) < TYPES.index(self.caller.dtype) else ""
         return Verdict(case, right, text, json.loads(data), narrowed=narrowed)
 
-    def _asked(self, case: _core.Case) -> Answer:
+    def _asked(self, case: _core.Case, given: dict[str, Array] | None = None) -> Answer:
         with kept_running():
-            tensors = self.caller.call(case, self.caller.inputs(case))
+            tensors = self.caller.call(case, self.caller.inputs(case) if given is None else given)
             return self.caller.claim(case, tensors)
+
+    def _is_derivative(self, case: _core.Case) -> bool:
+        """Whether the gradients are the derivative of out, by differences in float64: then only forward is wrong."""
+        caller, dtype = self.caller, self.caller.dtype
+        caller.dtype = "float64"
+        try:
+            with suppress(Raised, Misfit, _core.Error):
+                claim = self._asked(case).claim
+                return all(self._agrees(case, claim, of) for of in ("q", "k", "v") if f"d{of}" in claim)
+        finally:
+            caller.dtype = dtype
+        return False
+
+    def _agrees(self, case: _core.Case, claim: dict[str, np.ndarray], of: str) -> bool:
+        """Whether the gradient of this input is the change of <out, dout> in a random direction."""
+        given = self.caller.inputs(case)
+        at = numbers(given[of])[0]
+        to = np.random.default_rng(case.seed).standard_normal(at.shape)
+        dout, step = transposed(numbers(given["dout"])[0], self.caller.axes, "bhsd"), 1e-6 * max(1.0, float(np.abs(at).max()))
+
+        def moved(by: float) -> float:
+            out = self._asked(case, {**given, of: like(at + by * to, given[of])}).claim["out"]
+            return float((out * dout).sum())
+
+        terms = claim[f"d{of}"] * transposed(to, self.caller.axes, "bhsd")
+        change = (moved(step) - moved(-step)) / (2 * step)
+        return bool(abs(change - terms.sum()) <= 1e-4 * np.abs(terms).sum())
 
     def unsteady(self, verdict: Verdict) -> Verdict | None:
         """The same wrong case without causes, if the function answers it otherwise when it is asked again."""
@@ -97,6 +131,15 @@ class Judge:
             if before is not None and (after is None or not _same(before, after)):
                 return self._judged(verdict.case, before, causes=False)
         return None
+
+    def look_for_other_axes(self, case: _core.Case) -> None:
+        """Notes whether the function is right if heads and sequence trade places in what it gets and returns."""
+        caller, axes = self.caller, self.caller.axes
+        caller.axes = axes.translate(str.maketrans("hs", "sh"))
+        with suppress(Raised, Misfit, _core.Error), warnings.catch_warnings(action="ignore"):
+            if self._judged(case, self._asked(case), causes=False).right:
+                caller.noticed.other_axes = caller.axes
+        caller.axes = axes
 
     def compared(self, verdicts: list[Verdict]) -> list[Verdict]:
         """The same, after all cases have ruled out mistakes of the wrong ones of their kind."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ringcraft import _core
-from ringcraft._cases import code_of
+from ringcraft._cases import code_of, needs_of
 
 
+SUPPOSED = {"windows": "a window", "packed": "packed sequences", "scales": "another softmax scale than 1 / sqrt(head_dim)"}
 UNSTEADY = ("something in it is random (dropout?), is kept from one call to the next, is read before it was written, or "
             "races: no cause can be told from such numbers")
 
@@ -47,6 +48,10 @@ class Verdict:
         return [Cause(cause["id"], cause["sentence"], cause["question"], cause["guess"])
                 for row in self.data.get("rows", []) for cause in row["causes"]]
 
+    def is_wrong(self, tensor: str) -> bool:
+        """Whether this tensor of the case is wrong."""
+        return any(row["id"] == tensor and row["status"] == "failed" for row in self.data.get("rows", []))
+
     @property
     def has_numbers(self) -> bool:
         """Whether a row is wrong without being NaN or infinite."""
@@ -58,11 +63,14 @@ class Noticed:
     """What a function does besides, in any case, that its author should know."""
     overwritten: set[str] = field(default_factory=set)  #: the inputs into which it has written: callers may still need them
     detached: bool = False  #: its out leads back to no input, although gradients are asked for
+    supposed: tuple[str, ...] = ()  #: what it is asked for, although no parameter of its own tells it: windows, packed, scales
+    other_axes: str = ""    #: with these axes a wrong case is right
 
     def add(self, other: Noticed) -> None:
         """Adds what was noticed elsewhere."""
         self.overwritten |= other.overwritten
         self.detached |= other.detached
+        self.supposed, self.other_axes = other.supposed or self.supposed, other.other_axes or self.other_axes
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,19 @@ class Verification:
         if self.noticed.detached:
             notes.append("no gradient leads from its out to q, k and v, so that none was judged (no_grad, detach, numpy()?); "
                          "gradients=False does not ask for any")
+        if self.noticed.other_axes:
+            notes.append(f'right, in the case below, with axes="{self.noticed.other_axes}": the axes of q, k and v are read in '
+                         "another order than they are handed over in")
+        if not self.right and any(verdict.right for verdict in self.verdicts):
+            needs = [needs_of(verdict.case.problem) & set(self.noticed.supposed) for verdict in self.wrong]
+            names = [name for name in self.noticed.supposed if any(name in need for need in needs)]
+            if all(needs) and names:
+                words = " or ".join(SUPPOSED[name] for name in names)
+                masks = ", ".join(f"{name}=False" for name in names if name != "scales")
+                notes.append(f"every wrong case has {words}, of which only mask or problem tells it"
+                             + (f": if it computes none, say {masks}" if masks else ": problem.softmax_scale is that scale"))
+        if self.right and self.verdicts[0].case.problem.ranks == 2:
+            notes.append("on 2 ranks both ways round the ring are the same: ask on 3, too")
         return notes
 
     def _judged(self) -> str:

@@ -5,7 +5,7 @@ import importlib.util
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     head_dims: Sequence[int] | None
     ranks: int | None
     layout: str
+    per_sequence: bool
     results: str
     tf32: bool
 
@@ -56,10 +57,10 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
                 backward: Callable[..., Any] | None = None, causal: bool | None = None, windows: bool | None = None,
                 packed: bool | None = None, grouped: bool = True, batched: bool = True, multiple: int = 1,
                 head_dims: Sequence[int] | None = None, ranks: int | None = None, layout: str = "contiguous",
-                results: str = "whole", tf32: bool = False,
+                per_sequence: bool = False, results: str = "whole", tf32: bool = False,
                 caller: type[Caller] = Caller) -> tuple[list[_core.Case], Judge]:
     """The cases that verify asks, and what judges each of them. The options are those of verify."""
-    require_truths(full=full, gradients=gradients, grouped=grouped, batched=batched, tf32=tf32)
+    require_truths(full=full, gradients=gradients, grouped=grouped, batched=batched, per_sequence=per_sequence, tf32=tf32)
     require_truths(**{name: value for name, value in (("causal", causal), ("windows", windows), ("packed", packed))
                       if value is not None})
     if arrays == "numpy" and type(dtype).__module__ == "torch":
@@ -70,8 +71,10 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
                                  ("dtype", dtype, TYPES[::-1])):
         if not isinstance(value, str) or value not in choices:
             raise _core.Error(f"{name}: expected one of {', '.join(choices)}, got {value!r}; see help(ringcraft.verify)")
-    if results == "shards" and ranks is None:
-        raise _core.Error('ranks: expected the number of ranks with results="shards", got None; say ranks=')
+    for option, told in (('results="shards"', results == "shards"), (f'layout="{layout}"', layout != "contiguous"),
+                         ("per_sequence=True", per_sequence)):
+        if told and ranks is None:
+            raise _core.Error(f"ranks: expected the number of ranks with {option}, got None; say ranks=")
     require_callable(function, "verify", ("q", "k", "v"))
     if backward is not None:
         require_callable(backward, "backward", ("q", "k", "v", "dout"))
@@ -98,7 +101,8 @@ def examination(function: Callable[..., Any], *, cases: Sequence[_core.Case] | N
         settings=settings, causal=causal, windows=told or "window" in settings if windows is None else windows,
         packed=told or "cu_seqlens" in settings if packed is None else packed,
         scales=bool({"softmax_scale", "problem"} & settings), grouped=grouped, batched=batched and "b" in axes,
-        headed="h" in axes, multiple=multiple, head_dims=tuple(head_dims) if head_dims else None, ranks=ranks, layout=layout)
+        headed="h" in axes, multiple=multiple, head_dims=tuple(head_dims) if head_dims else None, ranks=ranks, layout=layout,
+        per_sequence=per_sequence)
     judge_one = Judge(caller(function, can, arrays=arrays, dtype=dtype, axes=axes, backward=backward,
                              gradients=gradients, shards=results == "shards"), tf32)
     for case in cases or ():
@@ -142,6 +146,8 @@ def examined(function: Callable[..., Any], cases: Sequence[_core.Case], judge_on
                          noticed=judge_one.caller.noticed)
     if found.example is None:
         return found
+    if found.cause is None:
+        judge_one.look_for_other_axes(found.example.case)
     if unsteady := judge_one.unsteady(found.example):
         return replace(found, unsteady=unsteady)
     if not simplify:
@@ -154,7 +160,8 @@ def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Un
 
     function(q, k, v, ...) returns out, (out, lse), or a dict with some of out, lse, dq, dk, dv. It gets, of causal,
     window (left, right; -1 is no limit), cu_seqlens, softmax_scale, mask ([seqlen, seqlen] of bool) and problem,
-    those that its parameters name, and is asked for no mask that it cannot be told of.
+    those that its parameters name, and is asked for no mask that it cannot be told of. mask is True where a query
+    sees a key. lse is the natural logarithm of the sum of exp(scores).
 
     cases: a list of Case, by default up to 40 of the table, or all with full=True.
     arrays: "numpy", "torch" or "jax". dtype: of the inputs, such as "bfloat16" or torch.bfloat16. axes: of q, k, v and
@@ -165,7 +172,7 @@ def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Un
     grouped: kv_heads may be less than heads. batched: batch may be more than 1. multiple: of seqlen. head_dims: the
     only ones that it takes. tf32: float32 products are rounded to TF32.
     ranks, layout: of a function that computes on ranks, so that mistakes are told rank by rank. It gets the whole
-    sequence. results: "whole", in the order of the sequence; or "shards", a list with the results of each rank, in
+    sequence. per_sequence: each packed sequence is dealt to the ranks by itself. results: "whole", in the order of the sequence; or "shards", a list with the results of each rank, in
     the order of its own rows.
     simplify: looks for a small wrong case with the same cause.
     """
@@ -174,12 +181,13 @@ def verify(function: Callable[..., Any], *, simplify: bool = True, **options: Un
     return examined(function, *examination(function, **options), simplify)
 
 
-def _shown() -> inspect.Signature:
-    """The signature of verify, with its options one by one, for help() and editors that look at objects."""
-    function, *options = inspect.signature(examination).parameters.values()
-    simplify = inspect.signature(verify).parameters["simplify"]
-    return inspect.Signature([function, simplify, *(option for option in options if option.name in Options.__annotations__)],
-                             return_annotation="Verification")
+def shown(function: Callable[..., Any], but: Collection[str] = ()) -> inspect.Signature:
+    """Its signature, with the options of verify one by one, for help() and editors that look at objects."""
+    own = [parameter for parameter in inspect.signature(function).parameters.values()
+           if parameter.kind is not parameter.VAR_KEYWORD]
+    options = [option for option in inspect.signature(examination).parameters.values()
+               if option.name in Options.__annotations__ and option.name not in but]
+    return inspect.Signature([*own, *options], return_annotation="Verification")
 
 
-setattr(verify, "__signature__", _shown())
+setattr(verify, "__signature__", shown(verify))

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from ringcraft import _core
 from ringcraft._calls import Caller, Raised, by_name
 from ringcraft._verdicts import Verdict, Verification
-from ringcraft._verify import Options, examination, examined, require_known
+from ringcraft._verify import Options, examination, examined, require_known, shown
 
 if TYPE_CHECKING:
     import pytest
     from typing_extensions import Unpack
 
+PATIENCE = 30  #: seconds that a rank which has raised waits for the others
 _found: list[Verification] = []  # of each test: for the summary
 
 
@@ -90,19 +93,46 @@ class _RankCaller(Caller):
         import torch
         import torch.distributed as dist
 
-        rows = torch.tensor(case.problem.positions(dist.get_rank(self.group)), dtype=torch.int64)
+        rank = dist.get_rank(self.group)
+        rows = torch.as_tensor(case.problem.positions(rank))
         shards = {name: array.index_select(self.axes.index("s"), rows) for name, array in given.items()}
         mine: Any
         try:
             mine = {name: tensor.detach().cpu() for name, tensor in self._local(case, shards).items()}
         except Exception as error:  # the other ranks must hear of it
             mine = str(error) if isinstance(error, Raised) else traceback.format_exc(limit=-3)
-        everyone: list[Any] = [None] * case.problem.ranks
-        dist.all_gather_object(everyone, mine, self.group)
-        for rank, other in enumerate(everyone):
-            if isinstance(other, str):
-                raise Raised(f"on rank {rank}:\n{other}")
+            print(f"ringcraft.verify_distributed, {case.name}: rank {rank} raised\n{mine}", file=sys.stderr, flush=True)
+        everyone = self._of_everyone(mine, rank)
+        for other, result in enumerate(everyone):
+            if isinstance(result, str):
+                raise Raised(f"on rank {other}:\n{result}")
         return by_name(everyone)
+
+    def _of_everyone(self, mine: Any, rank: int) -> list[Any]:
+        """What all ranks have; a rank that has raised does not wait for ever for those that wait for its messages."""
+        import torch.distributed as dist
+
+        everyone: list[Any] = [None] * dist.get_world_size(self.group)
+        if not isinstance(mine, str):
+            dist.all_gather_object(everyone, mine, self.group)
+            return everyone
+        lost: list[Exception] = []
+
+        def exchange() -> None:
+            try:
+                dist.all_gather_object(everyone, mine, self.group)
+            except Exception as error:
+                lost.append(error)
+
+        exchanging = threading.Thread(target=exchange, daemon=True)
+        exchanging.start()
+        exchanging.join(PATIENCE)
+        if lost:
+            raise lost[0]
+        if exchanging.is_alive():
+            raise _core.Error(f"rank {rank}: expected the other ranks after its exception, got none of them within {PATIENCE} s: "
+                              "they wait for messages of this one; mend it, or raise on all ranks")
+        return everyone
 
     def once(self, judgement: Callable[[], tuple[bool, str, str]]) -> tuple[bool, str, str]:
         import torch.distributed as dist
@@ -142,3 +172,6 @@ def verify_distributed(function: Callable[..., Any], *, group: Any = None, simpl
     cases, judge = examination(function, arrays="torch", ranks=dist.get_world_size(group), results="shards",
                                caller=caller, **options)
     return examined(function, cases, judge, simplify)
+
+
+setattr(verify_distributed, "__signature__", shown(verify_distributed, but=("arrays", "ranks", "results")))

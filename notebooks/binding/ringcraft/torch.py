@@ -189,6 +189,9 @@ class RingAttention(torch.nn.Module):
                  softmax_scale: float | None = None, axes: str = "bhsd", group: Any = None, threads: int = 1,
                  **options: Any) -> None:
         super().__init__()
+        for theirs, ours in (("is_causal", "causal"), ("scale", "softmax_scale"), ("window_size", "window")):
+            if theirs in options:
+                raise _core.Error(f"RingAttention: expected {ours}=, got {theirs}; rename it")
         _core.Problem(1, 1, 1, layout=layout)  # refuses what it does not know: here, and not in the midst of a job
         require_axes(axes)
         mask_of(causal, window)
@@ -196,6 +199,11 @@ class RingAttention(torch.nn.Module):
         self.method = _core.Method(method, **options)
         self.group, self.threads = group, threads
         self._rank: _core.Rank | None = None
+
+    def extra_repr(self) -> str:
+        """What stands in its repr."""
+        return (f"{self.method}, layout={self.layout!r}, causal={self.causal}, window={self.window}, "
+                f"softmax_scale={self.softmax_scale}, axes={self.axes!r}")
 
     def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, seqlen: int | None = None,
                 cu_seqlens: Sequence[int] | None = None) -> torch.Tensor:

@@ -147,7 +147,7 @@ void add_diagnosis(ClaimVerdict& verdict, const ClaimToJudge& claim, const Diagn
   const bool nothing = diagnosis.forward.empty() && diagnosis.backward.empty();
   if (nothing && type != DType::kFloat64)
     verdict.remarks.push_back(
-        "rounding hides the traces of mistakes: more can be found in float64" +
+        "rounding hides the traces of mistakes: more may be found in float64" +
         (claim.precision.spelling == Spelling::kKeywords
              ? ", with " + option_text(claim.precision.spelling, "dtype", name_of(DType::kFloat64))
              : ""));

@@ -61,11 +61,11 @@ ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const Precis
 }
 
 std::string sentence_of(const ClaimRule& rule) {
-  if (!rule.rounding) return "float64: exact to 1e-12 of each element's scale";
+  if (!rule.rounding) return "float64: must be exact to 1e-12 of each element's scale";
   std::string text(name_of(rule.type));
   if (rule.tf32) text += " with products in TF32";
   if (rule.wide_inputs) text += ", the inputs rounded to it first";
-  return text + ": within what rounding can do, one by one and together";
+  return text + ": errors must be within what rounding can do, one by one and together";
 }
 
 std::optional<DType> hidden_half_type(const Answer& claim) {

@@ -40,7 +40,7 @@ ClaimRule rule_for(const StoredInputs& inputs, const Answer& claim, const Precis
 /// Whether every number of a tensor has no more digits than the type.
 bool fits_into(const Buffer& tensor, DType type);
 
-/// "float64: exact to 1e-12 of each element's scale"
+/// "float64: must be exact to 1e-12 of each element's scale"
 std::string sentence_of(const ClaimRule& rule);
 
 /// The half type, bfloat16 first, that holds every number of the claim's tensors (lse not counted), if they

@@ -35,16 +35,25 @@ std::vector<Cause> without_refuted(const Evidence& e, std::vector<Cause> causes)
 }
 
 // Expects e.claim completed with the oracle's numbers.
-Diagnosis diagnosed(const Evidence& e, Ranks ranks) {
+Diagnosis diagnosed(const Evidence& e, Ranks ranks, bool derived) {
   Diagnosis result;
   const ForwardResult forward = explain_forward(e, ranks);
   result.forward = forward.causes;
-  if (forward.alone) return result;
-  if (any_wrong(e.comparison, TensorGroup::kForward)) {
+  if (forward.alone) {
+    if (any_wrong(e.comparison, TensorGroup::kBackward))
+      result.remarks.push_back("the gradients were not examined: mend the forward pass first");
+    return result;
+  }
+  const bool forward_wrong = any_wrong(e.comparison, TensorGroup::kForward);
+  if (forward_wrong) {
     result.place = place_of(e, forward.found);
     result.ring = forward.found.elsewhere;
   }
-  if (any_wrong(e.comparison, TensorGroup::kBackward)) explain_backward(e, ranks, forward, result);
+  if (!any_wrong(e.comparison, TensorGroup::kBackward)) return result;
+  if (forward_wrong && derived)
+    result.remarks.push_back(kFollows);
+  else
+    explain_backward(e, ranks, forward, result);
   return result;
 }
 
@@ -113,7 +122,7 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   e.refuted = options.refuted;
   e.poll = options.poll;
   fill_absent(numbers, oracle.value, e.there);
-  Diagnosis diagnosis = diagnosed(e, options.ranks);
+  Diagnosis diagnosis = diagnosed(e, options.ranks, options.derived);
   for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
     *causes = without_refuted(e, std::move(*causes));
   return diagnosis;
@@ -134,7 +143,7 @@ Diagnosis diagnose(const AttentionExhibit& x) {
     result.backward = {*lost};
     return result;
   }
-  return diagnosed(e, Ranks::kKnown);
+  return diagnosed(e, Ranks::kKnown, false);
 }
 
 std::vector<Cause> causes_of(const AttentionExhibit& exhibit) { return diagnose(exhibit).causes(100); }

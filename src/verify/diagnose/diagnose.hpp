@@ -36,6 +36,7 @@ struct DiagnoseOptions {
   Poll poll = {};
   bool causes = true;                   ///< whether to look for any
   std::optional<DType> precision = {};  ///< that it was computed in, if not in the type of its tensors
+  bool derived = false;  ///< the gradients are known to be the derivative of the claimed out
 };
 
 /// Findings about a wrong claim.

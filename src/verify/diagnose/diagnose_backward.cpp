@@ -129,8 +129,7 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
     return;
   }
   if (forward_wrong && follows(e, forward.found)) {
-    result.remarks.push_back(
-        "the gradients are those of this wrong forward pass: nothing more is wrong in backward");
+    result.remarks.push_back(kFollows);
     return;
   }
   const Known known = e.is_wrong("out") ? searched_after(e, forward.found, ranks)

@@ -124,6 +124,9 @@ struct ForwardResult {
 ForwardResult explain_forward(const Evidence& evidence, Ranks ranks);
 /// Explains dq, dk and dv, and adds the causes to the result.
 void explain_backward(const Evidence& evidence, Ranks ranks, const ForwardResult& forward, Diagnosis& result);
+/// The remark that wrong gradients follow from a wrong forward pass.
+inline constexpr const char* kFollows =
+    "the gradients are those of this wrong forward pass: nothing more is wrong in backward";
 
 /// Whether a tensor is zero everywhere.
 bool all_zero(const Buffer& tensor);

@@ -159,6 +159,7 @@ ForwardResult explain_forward(const Evidence& e, Ranks ranks) {
   if (const auto unwritten = cause_of_unwritten(e, TensorGroup::kForward)) return all(*unwritten);
   if (!any_wrong(e.comparison, TensorGroup::kForward)) return {.setting = {.scale = e.problem.softmax_scale}};
   const auto half = cause_of_half_scores(e);
+  if (const auto scaled = cause_of_scaled_mask(e)) return all(*scaled);
   if (is_without_numbers(e, TensorGroup::kForward)) {
     std::vector<Cause> causes = half ? std::vector<Cause>{*half} : std::vector<Cause>{};
     append(causes, causes_by_numbers(e, TensorGroup::kForward));

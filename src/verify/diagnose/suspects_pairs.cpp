@@ -139,6 +139,18 @@ constexpr Worded<Cut> kZigzagCuts[] = {
      "though chunks differ in length"},
     {Cut::kOfLateChunk, "a shard is cut after as many rows as its late chunk has instead of the early one"},
 };
+constexpr Worded<Cut> kZigzagTriangles[] = {
+    {Cut::kCausalEarlier,
+     "blocks of earlier ranks keep a causal triangle, where every query sees their early half whole"},
+    {Cut::kCausalEarlierRight,
+     "blocks of earlier ranks keep a causal triangle, aligned at the bottom right corner, where every query "
+     "sees their early half whole"},
+    {Cut::kCausalLater,
+     "blocks of later ranks keep a causal triangle, where the late half of the queries sees them whole"},
+    {Cut::kCausalLaterRight,
+     "blocks of later ranks keep a causal triangle, aligned at the bottom right corner, where the late half "
+     "of the queries sees them whole"},
+};
 constexpr Worded<Cut> kTriangles[] = {
     {Cut::kBottomRight,
      "the triangle of a block is aligned at its bottom right corner instead of at the top left, which "
@@ -324,6 +336,11 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
   for (const auto& [cut, words] : kZigzagCuts)
     if (ring.layout == Layout::kZigzag)
       all.push_back({{"mask-halves", std::string("the zigzag ring takes halves of blocks: ") + words, kShape},
+                     {.law = {.cut = cut}}});
+  for (const auto& [cut, words] : kZigzagTriangles)
+    if (ring.layout == Layout::kZigzag && p.mask.left == kNoLimit && p.mask.right == 0)
+      all.push_back({{"mask-causal-kept", std::string("the zigzag ring takes halves of blocks: ") + words,
+                      "Which calls of the kernel are causal: that of the own block, or others, too?"},
                      {.law = {.cut = cut}}});
   const bool uneven = p.keys.size() % static_cast<std::size_t>(ring.world_size) != 0;
   for (const auto& [cut, words] : kTriangles)

@@ -20,6 +20,9 @@ std::vector<Suspect> score_suspects() {
       {{"BL5-width", "the softmax scale is 1/sqrt(heads * head_dim)",
         "Over how many numbers does the dot product of one head run?"},
        {.scale = ScaleTwist::kWholeWidth}},
+      {{"BL5-given", "the softmax scale is 1/sqrt(head_dim), not the one that is given",
+        "Which softmax scale does the caller ask for, and where does your code read it?"},
+       {.scale = ScaleTwist::kUsual}},
       {{"GQ1", "query head h reads key head h % kv_heads",
         "Are the query heads of a group neighbours, or every k-th?"},
        {.heads = HeadTwist::kModulo}},
@@ -36,7 +39,7 @@ std::vector<Suspect> score_suspects() {
 std::vector<Suspect> mask_suspects() {
   constexpr auto kLowest = "How low can the scores be that a row sees?";
   return {
-      {{"CM0", "the mask is forgotten, every query sees every key: right, without the flags of a mask",
+      {{"CM0", "the mask is forgotten, every query sees every key: right, if no mask was meant",
         "Which keys may row 0 see?"},
        {.mask = MaskTwist::kForgotten}},
       {{"CM1", "the mask compares local rows: row of the shard with row of the block",
@@ -66,6 +69,9 @@ std::vector<Suspect> mask_suspects() {
       {{"CM-flipped", "the mask is turned round: queries see what they should not, and not what they should",
         "Row 0 of a causal mask: how many keys does it see in your code?"},
        {.mask = MaskTwist::kFlipped}},
+      {{"CM-inverted", "the mask is inverted: queries see the keys that it hides, and no others",
+        "Does True in your mask mean seen or hidden?"},
+       {.mask = MaskTwist::kComplement}},
       {.cause = {"CM6-finite", "masked scores are a finite number, such as -1e4, instead of minus infinity",
                  kLowest},
        .twist = {.masked = MaskedTwist::kSetLow},
@@ -123,6 +129,9 @@ std::vector<Suspect> mask_suspects() {
       {{"VL2", "every border between packed sequences is off by one: a token later",
         "Is cu_seqlens[k] the first token of k or the last of k - 1?"},
        {.mask = MaskTwist::kPacksLate}},
+      {{"VL2", "every border of packed sequences is off by one: a token later, and token 0 stands alone",
+        "Which index does a binary search return for a position that is a border (right=True)?"},
+       {.mask = MaskTwist::kPacksLateFromZero}},
       {{"VL2-early", "every border between packed sequences is off by one: a token earlier",
         "Is cu_seqlens[k] the first token of k or the last of k - 1?"},
        {.mask = MaskTwist::kPacksEarly}},

@@ -58,7 +58,7 @@ TEST_CASE("a right claim in memory is good, and one wrong number in it is found 
   Scene scene;
   const ClaimVerdict right = scene.judged();
   CHECK(right.good);
-  CHECK(right.report.title == "theirs, float64: exact to 1e-12 of each element's scale");
+  CHECK(right.report.title == "theirs, float64: must be exact to 1e-12 of each element's scale");
   CHECK(right.judged == std::vector<std::string>{"out", "lse", "dq", "dk", "dv"});
   CHECK(nlohmann::json::parse(json_of(right))["first"].is_null());
   scene.spoil_dk();

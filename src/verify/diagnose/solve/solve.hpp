@@ -120,6 +120,9 @@ std::optional<Cause> cause_of_unread_blocks(const Evidence& evidence);
 /// Why rows are not numbers, if they are those whose scores overflow float16 before they are scaled.
 std::optional<Cause> cause_of_half_scores(const Evidence& evidence);
 
+/// Why rows are not numbers, if they are those that hide a key, and the softmax scale is 0 or negative.
+std::optional<Cause> cause_of_scaled_mask(const Evidence& evidence);
+
 /// Why a gradient is wrong, if its parts are right up to a factor: of D, of the own block, of a step.
 std::optional<Cause> cause_of_part_factors(const Evidence& evidence, GradientName name,
                                            const Setting& forward);

@@ -80,6 +80,27 @@ std::optional<Cause> cause_of_half_scores(const Evidence& e) {
                "What is the largest float16, and which product of q and k reaches it before it is scaled?"};
 }
 
+std::optional<Cause> cause_of_scaled_mask(const Evidence& e) {
+  if (e.problem.softmax_scale > 0 || !e.is_wrong("out")) return {};
+  bool any = false, others = false;
+  for (const RowPlace& row : row_places(e.claim.out.extents())) {
+    const Position query = e.problem.queries[static_cast<std::size_t>(row.row)];
+    const auto seen = std::ranges::count_if(
+        e.problem.keys, [&](Position key) { return visible(e.problem.mask, query, key); });
+    if (seen == 0) continue;
+    const bool hides = seen < static_cast<std::ptrdiff_t>(e.problem.keys.size());
+    const auto values = row_of(e.claim.out, row.batch, row.head, row.row);
+    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }) != hides) return {};
+    any = any || hides, others = others || !hides;
+  }
+  if (!any || !others) return {};
+  return Cause{
+      "mask-scaled",
+      "every row that hides a key is no number, and no other row: masked scores of minus infinity are "
+      "multiplied by the softmax scale, which is not above 0 here",
+      "Mask first or scale first? What is minus infinity times 0, and times a negative number?"};
+}
+
 std::optional<Cause> cause_of_unread_blocks(const Evidence& e) {
   if (e.ring == nullptr || !e.has("out")) return {};
   bool any = false, others = false;

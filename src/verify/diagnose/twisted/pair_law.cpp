@@ -252,6 +252,18 @@ bool is_in_cut(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow ke
   }
 }
 
+// The same of a zigzag ring that keeps triangles in blocks which it should see whole.
+bool is_in_triangle(Cut cut, const Rows& rows, LocalRow query, LocalRow key) {
+  const bool later = key.rank > query.rank, own = key.rank == query.rank;
+  const Index early = rows.early(query.rank), early_keys = rows.early(key.rank);
+  if (!own && (later ? query.row < early : key.row >= early_keys)) return false;
+  if (!own && later != (cut == Cut::kCausalLater || cut == Cut::kCausalLaterRight)) return true;
+  const bool right = cut == Cut::kCausalEarlierRight || cut == Cut::kCausalLaterRight;
+  const Index queries = rows.length(query.rank) - (later ? early : 0),
+              keys = later || own ? rows.length(key.rank) : early_keys;
+  return key.row <= query.row - (later ? early : 0) + (right ? keys - queries : 0);
+}
+
 // Whether the tiles of this query and key are skipped.
 bool is_skipped(const PairLaw& law, const Rows& rows, LocalRow query, LocalRow key) {
   using Skip = PairLaw::Skip;
@@ -304,7 +316,9 @@ bool sees_by_law(const PairLaw& law, const Mask& mask, const Arrangement& ring,
   if (law.skip != PairLaw::Skip::kNone && is_skipped(law, rows, query, key)) return false;
   const PlacesOfBoth at = places_of(law.places, rows, query, key);
   const bool near = law.cut == Cut::kRight ? is_near(law.compared, mask, rows, at, query.row - key.row)
-                                           : is_in_cut(law, rows, query, key);
+                    : law.cut >= Cut::kCausalEarlier && law.cut <= Cut::kCausalLaterRight
+                        ? is_in_triangle(law.cut, rows, query, key)
+                        : is_in_cut(law, rows, query, key);
   return near && (mask.cu_seqlens.empty() || pack_of_row(law.packs, rows, query, at.query, false) ==
                                                  pack_of_row(law.packs, rows, key, at.key, true));
 }

@@ -78,8 +78,13 @@ struct PairLaw {
     kBottomRightStrict,  ///< the same, strict but for the own block
     kTriangles,          ///< a triangle of local rows in the own and all earlier blocks, none later
     kTrianglesRight,     ///< the same, aligned at the bottom right corner
-    kShifted,            ///< striped: triangles end at the diagonal, moved by own, earlier and later
-    kShiftedInside,      ///< the same, later ranks' of all queries but the first and all keys but the last
+    // zigzag: a block keeps a causal triangle, where its early half, or the queries' late one, is whole
+    kCausalEarlier,       ///< blocks of earlier ranks, by local rows
+    kCausalEarlierRight,  ///< the same, aligned at the bottom right corner
+    kCausalLater,         ///< blocks of later ranks
+    kCausalLaterRight,
+    kShifted,        ///< striped: triangles end at the diagonal, moved by own, earlier and later
+    kShiftedInside,  ///< the same, later ranks' of all queries but the first and all keys but the last
   };
   /// Tiles of queries and keys that a wrong test of their corners skips.
   enum class Skip : std::uint8_t {
@@ -101,8 +106,8 @@ struct PairLaw {
   Cut cut{};
   Skip skip{};
   Index tile = 0;  ///< rows and keys of a tile of Skip; 0: whole shards
-  /// Of the shifted cuts: how many local rows the last visible key of the own block, of an earlier rank's and of
-  /// a later rank's is past the query's own row. A striped causal mask has 0, 0 and -1.
+  /// Of the shifted cuts: how many local rows the last visible key of the own block, of an earlier rank's and
+  /// of a later rank's is past the query's own row. A striped causal mask has 0, 0 and -1.
   Index own = 0, earlier = 0, later = 0;
 
   friend bool operator==(const PairLaw&, const PairLaw&) = default;

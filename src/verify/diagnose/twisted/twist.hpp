@@ -20,38 +20,41 @@ enum class ScaleTwist : std::uint8_t {
   kInverse,       ///< divides by the scale: multiplies by sqrt(head_dim)
   kAfterSoftmax,  ///< scales the weights instead of the scores
   kWholeWidth,    ///< 1/sqrt(heads * head_dim)
+  kUsual,         ///< 1/sqrt(head_dim), where another one is given
 };
 
 /// The keys that a query sees.
 enum class MaskTwist : std::uint8_t {
   kRight,
-  kForgotten,        ///< every key
-  kCausalAdded,      ///< also causal
-  kNoWindow,         ///< no limit to the left
-  kWindowShort,      ///< one key fewer to the left
-  kWindowLong,       ///< one key more to the left
-  kRightShort,       ///< one key fewer to the right
-  kNoRight,          ///< no limit to the right
-  kCentred,          ///< half of the keys to the left, and as many to the right
-  kOfNextQuery,      ///< those that the query after it should see
-  kOfQueryBefore,    ///< those that the query before it should see
-  kWindowUnshifted,  ///< each block by its local rows, as if it were the own one
-  kFlipped,          ///< query and key are exchanged
-  kStrict,           ///< `>` for `>=`: no query sees itself
-  kAhead,            ///< one key more to the right
-  kAheadInOwnBlock,  ///< the same in the own block alone
-  kFutureVisible,    ///< blocks of later ranks whole
-  kOwnVisible,       ///< the own block whole
-  kLaterSkipped,     ///< blocks of later ranks not at all
-  kEarlierWhole,     ///< blocks of earlier ranks whole, of later ranks not at all
-  kNoPacks,          ///< one sequence
-  kPacksLate,        ///< every inner border one token later
-  kPacksEarly,       ///< every inner border one token earlier
-  kFirstPackOnly,    ///< the first inner border alone
-  kNotLastOfBlock,   ///< the last key of each block is left out
-  kNotFirstOfBlock,  ///< the first one is
-  kPacksInOwnBlock,  ///< borders count in the own block alone
-  kDoneAfterEmpty,   ///< no block after the rank's first one without a visible pair
+  kForgotten,          ///< every key
+  kCausalAdded,        ///< also causal
+  kNoWindow,           ///< no limit to the left
+  kWindowShort,        ///< one key fewer to the left
+  kWindowLong,         ///< one key more to the left
+  kRightShort,         ///< one key fewer to the right
+  kNoRight,            ///< no limit to the right
+  kCentred,            ///< half of the keys to the left, and as many to the right
+  kOfNextQuery,        ///< those that the query after it should see
+  kOfQueryBefore,      ///< those that the query before it should see
+  kWindowUnshifted,    ///< each block by its local rows, as if it were the own one
+  kFlipped,            ///< query and key are exchanged
+  kComplement,         ///< the keys that should be hidden, and no others
+  kStrict,             ///< `>` for `>=`: no query sees itself
+  kAhead,              ///< one key more to the right
+  kAheadInOwnBlock,    ///< the same in the own block alone
+  kFutureVisible,      ///< blocks of later ranks whole
+  kOwnVisible,         ///< the own block whole
+  kLaterSkipped,       ///< blocks of later ranks not at all
+  kEarlierWhole,       ///< blocks of earlier ranks whole, of later ranks not at all
+  kNoPacks,            ///< one sequence
+  kPacksLate,          ///< every inner border one token later
+  kPacksEarly,         ///< every inner border one token earlier
+  kPacksLateFromZero,  ///< every border but the last one token later: token 0 stands alone
+  kFirstPackOnly,      ///< the first inner border alone
+  kNotLastOfBlock,     ///< the last key of each block is left out
+  kNotFirstOfBlock,    ///< the first one is
+  kPacksInOwnBlock,    ///< borders count in the own block alone
+  kDoneAfterEmpty,     ///< no block after the rank's first one without a visible pair
 };
 
 /// A finite number such as code takes for minus infinity.
@@ -150,6 +153,8 @@ enum class MergeTwist : std::uint8_t {
   kMaximumLost,         ///< l and O are added as if they had one maximum
   kUnshifted,           ///< weights exp(lse): too large or too small
   kLogOnePlusExp,       ///< lse + log(1 + exp(new - lse)): too large
+  kBase2Blocks,         ///< lse of blocks to the base 2, joined by exp and log
+  kBase2Joined,         ///< natural lse of blocks, joined by exp2 and log2
   kNoMaximum,           ///< exp(score): too large or too small
   kNoMaximumZeroed,     ///< the same, and 0 where the result is no number
   kMaximumFromZero,     ///< the maximum begins at 0

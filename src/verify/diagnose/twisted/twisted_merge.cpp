@@ -139,6 +139,28 @@ Merged pairwise(MergeTwist merge, const Partials& partials, const ExponentRange&
   return result;
 }
 
+// Sums of o = O / l with weights by an lse to a wrong base: each block's, or that of the sums.
+Merged to_wrong_base(MergeTwist merge, const Partials& partials) {
+  const bool blocks = merge == MergeTwist::kBase2Blocks;
+  const auto level = [=](const BlockPartial& block) {  // a natural logarithm
+    return blocks ? block.lse() / std::numbers::ln2 : block.lse() * std::numbers::ln2;
+  };
+  Merged result{Vector(partials.at(0).out.size(), 0.0), kNoKey};
+  double largest = kNoKey, total = 0;
+  for (const BlockPartial& block : partials)
+    if (block.max != kNoKey) largest = std::max(largest, level(block));
+  if (largest == kNoKey) return result;
+  for (const BlockPartial& block : partials) {
+    if (block.max == kNoKey) continue;
+    const double weight = std::exp(level(block) - largest);
+    combine(result.out, 1, weight / block.sum, block.out);
+    total += weight;
+  }
+  result.out = times(result.out, 1 / total);
+  result.lse = (largest + std::log(total)) / (blocks ? 1 : std::numbers::ln2);
+  return result;
+}
+
 // Merges two normalised results at a time, stored in a 16-bit type between the steps.
 Merged rounded_between(MergeTwist merge, const Partials& partials) {
   using M = MergeTwist;
@@ -248,6 +270,9 @@ Merged result_of(MergeTwist merge, const Partials& partials, const ExponentRange
     case MergeTwist::kSwapped:
     case MergeTwist::kLogOnePlusExp:
       return pairwise(merge, partials, range);
+    case MergeTwist::kBase2Blocks:
+    case MergeTwist::kBase2Joined:
+      return to_wrong_base(merge, partials);
     case MergeTwist::kMaximumLost:
     case MergeTwist::kNoMaximum:
     case MergeTwist::kNoMaximumZeroed:

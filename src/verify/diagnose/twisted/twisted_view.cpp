@@ -165,6 +165,11 @@ Mask TwistedRing::mask_of(const Twist& twist) const {
     case MaskTwist::kPacksEarly:
       mask.cu_seqlens = moved(mask.cu_seqlens, -1);
       break;
+    case MaskTwist::kPacksLateFromZero:
+      if (mask.cu_seqlens.empty()) mask.cu_seqlens = {0, static_cast<Position>(problem_.keys.size())};
+      mask.cu_seqlens = moved(mask.cu_seqlens, 1);
+      mask.cu_seqlens.insert(mask.cu_seqlens.begin() + 1, 1);
+      break;
     case MaskTwist::kFirstPackOnly:
       if (mask.cu_seqlens.size() > 2) mask.cu_seqlens = {0, mask.cu_seqlens[1], mask.cu_seqlens.back()};
       break;
@@ -194,6 +199,8 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
       return !later && (mask.left == kNoLimit || query.local - b <= mask.left);
     case MaskTwist::kFlipped:
       return visible(mask, k, q);
+    case MaskTwist::kComplement:
+      return !visible(mask, q, k);
     case MaskTwist::kStrict:
       return visible(mask, q, k) && q != k;
     case MaskTwist::kOfNextQuery:
@@ -257,6 +264,8 @@ double TwistedRing::scale(const Twist& twist) const {
       return right * right;
     case ScaleTwist::kInverse:
       return 1 / right;
+    case ScaleTwist::kUsual:
+      return 1 / std::sqrt(static_cast<double>(problem_.head_dim));
     case ScaleTwist::kWholeWidth:
       return right / std::sqrt(static_cast<double>(problem_.heads));
     case ScaleTwist::kRight:
@@ -341,6 +350,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
   // Without a limit to the left it is a mask forgotten.
   if (twist.mask == MaskTwist::kNoRight && (problem_.mask.left == kNoLimit || to_the_right == kNoLimit))
     return false;
+  const double usual = 1 / std::sqrt(static_cast<double>(problem_.head_dim));
+  if (twist.scale == ScaleTwist::kUsual && std::fabs(problem_.softmax_scale / usual - 1) < 1e-9) return false;
   if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
   if (twist.mask == MaskTwist::kAheadInOwnBlock && to_the_right != 0) return false;
   // Without any key: the zeros of many other mistakes.
