@@ -54,6 +54,7 @@ def theirs(ours: type[Exception] = Raised) -> Iterator[None]:
 
 class Caller:
     """Calls a function for a case and returns its tensors, whole, [batch, heads, seqlen, width]."""
+    shared = False  #: ranks of a job call it together: it is asked nothing else, since an unforeseen message ends the job
 
     def __init__(self, function: Callable[..., Any], can: Abilities, *, arrays: str, dtype: str, axes: str,
                  backward: Callable[..., Any] | None, gradients: bool, shards: bool) -> None:

@@ -88,6 +88,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 class _RankCaller(Caller):
     """Calls the function with this rank's shards, and collects the results of all ranks on each of them."""
     group: Any = None
+    shared = True
 
     def call(self, case: _core.Case, given: Any) -> dict[str, Any]:
         import torch
