@@ -350,6 +350,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
   // Without a limit to the left it is a mask forgotten.
   if (twist.mask == MaskTwist::kNoRight && (problem_.mask.left == kNoLimit || to_the_right == kNoLimit))
     return false;
+  const bool joins = twist.merge == MergeTwist::kBase2Blocks || twist.merge == MergeTwist::kBase2Joined;
+  if (joins && arrangement_.count() == 1) return false;  // it is the lse of all, to another base
   const double usual = 1 / std::sqrt(static_cast<double>(problem_.head_dim));
   if (twist.scale == ScaleTwist::kUsual && std::fabs(problem_.softmax_scale / usual - 1) < 1e-9) return false;
   if (twist.mask == MaskTwist::kRightShort && (to_the_right == 0 || to_the_right == kNoLimit)) return false;
