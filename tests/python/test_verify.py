@@ -861,6 +861,23 @@ def test_a_border_that_belongs_to_the_sequence_before_is_told():
     assert found.cause is not None and found.cause.id == "VL2" and "token 0 stands alone" in found.cause.sentence, str(found)
 
 
+def test_the_cause_of_half_of_the_wrong_cases_is_shown_with_its_number():
+    """Where packed sequences are looked up by local rows, full attention has another cause than causal attention."""
+    def packed(q, k, v, causal, cu_seqlens, softmax_scale, problem):
+        at, local = np.arange(q.shape[2]), np.zeros(q.shape[2], dtype=int)
+        for rank in range(problem.ranks):
+            local[problem.positions(rank)] = np.arange(problem.rows(rank))
+        sequence = np.searchsorted(cu_seqlens or [0, len(at)], local, side="right")
+        seen = (sequence[:, None] == sequence) & (at[:, None] >= at if causal else True)
+        return whole(q, k, v, softmax_scale, seen)
+
+    found = ringcraft.verify(packed, ranks=3, windows=False, simplify=False)
+    assert found.cause is None
+    number = int(str(found).splitlines()[0].rsplit(" ", 1)[1])
+    assert "; no cause explains most of them: one of those below explains" in str(found) and number > 3
+    assert "local row" in found.example.text and 2 * number <= len(found.wrong)
+
+
 def case_of(heads, **extents):
     return ringcraft.Case(ringcraft.Problem(4, heads, 4, **extents))
 

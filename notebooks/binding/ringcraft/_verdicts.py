@@ -120,10 +120,16 @@ class Verification:
         shared = self._shared()
         return [verdict for verdict in self.wrong if shared in ids_of(verdict)]
 
+    def _with_commonest(self) -> list[Verdict]:
+        """The wrong cases with the mistake that most of them name."""
+        counts = Counter(mistake for verdict in self.wrong for mistake in mistakes_in(verdict))
+        common = max(counts, key=lambda mistake: counts[mistake], default=None)
+        return [verdict for verdict in self.wrong if common in mistakes_in(verdict)]
+
     @property
     def example(self) -> Verdict | None:
         """The wrong case that tells most: that cause, the fewest others, many tokens."""
-        return min(self.agreeing() or self.wrong, default=None,
+        return min(self.agreeing() or self._with_commonest() or self.wrong, default=None,
                    key=lambda verdict: (not verdict.data, not verdict.has_numbers, len(verdict.causes),
                                         -verdict.case.problem.seqlen))
 
@@ -148,7 +154,8 @@ class Verification:
         elif any(verdict.causes for verdict in self.wrong):
             lines[0] += "; no cause explains most of them"
             if self.example is not None and self.example.causes:
-                lines[0] += ", and those below may fit this case by chance"
+                alike = len(self._with_commonest())
+                lines[0] += f": one of those below explains {alike}" if alike > 1 else ", and those below may fit this case by chance"
         lines += self.notes()
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
