@@ -233,6 +233,22 @@ TEST_CASE("a run that many of a class have is nobody's own") {
   CHECK(copies() == 0);
 }
 
+TEST_CASE("a file that many have, and the library's own, are told with all who have them") {
+  const std::string copied = content(kTests / kMergeInBranches), other = "// mine\n" + copied;
+  const std::vector<std::string> given{"int todo() { return 104; }", given_for("104_merge")[0]};
+  std::vector<Text> texts{
+      {"ada", copied}, {"bob", other}, {"eve", given[0]}, {"fay", given[0]}, {"gus", given[0]}};
+  CHECK(same("104", texts, given).empty());  // two are a pair, and the file to begin with is nobody's
+  texts.push_back({"cyd", copied});
+  texts.push_back({"dan", given[1]});
+  const std::vector<Same> found = same("104", texts, given);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].students == std::vector<std::string>{"ada", "bob", "cyd"});
+  CHECK(!found[0].is_library);
+  CHECK(found[1].students == std::vector<std::string>{"dan"});
+  CHECK(found[1].is_library);
+}
+
 TEST_CASE("any bytes are compared, in time that grows as their number does") {
   std::string bytes;
   for (int i = 0; i < 1024; ++i) bytes += static_cast<char>(i * i % 251);

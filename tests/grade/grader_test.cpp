@@ -250,6 +250,29 @@ TEST_CASE("reports go into no folder of the class, and none around it") {
   CHECK(result_of(grade(c.options), "ada").points() == 3);
 }
 
+TEST_CASE("the reports of one class stay apart from those of another, and are the instructor's alone") {
+  Class c;
+  c.hand_in("ada", "right");
+  c.hand_in("bob", "wrong");
+  grade(c.options);
+  CHECK(fs::status(c.options.out).permissions() == fs::perms::owner_all);
+  c.hand_in("cyd", "right");
+  fs::remove_all(c.folder / "class/bob");
+  grade(c.options);  // the same class, some weeks later
+  for (const char* file : {"students/bob.html", "gradescope/bob.json"})
+    CHECK(!fs::exists(c.options.out / file));
+  for (const char* file : {"students/ada.html", "students/cyd.html"}) CHECK(fs::exists(c.options.out / file));
+  const std::string before = text_of(c.options.out / "report.json");
+  for (const char* student : {"ada", "cyd"}) fs::remove_all(c.folder / "class" / student);
+  c.hand_in("zoe", "right");
+  testing::check_refused([&] { grade(c.options); }, "with those of other students");
+  CHECK(text_of(c.options.out / "report.json") == before);
+  c.options.folder = c.folder / "nowhere";
+  c.options.out = c.folder / "nothing";
+  testing::check_refused([&] { grade(c.options); }, "which is not there");
+  CHECK(!fs::exists(c.options.out));
+}
+
 TEST_CASE("a missing layer stops grading unless it may be missing, and is reported") {
   const std::vector<Layer> all{{"files", "a", true, ""}, {"user", "b", false, "only root can"}};
   testing::check_refused([&] { require(all, {}); }, "--without user", Code::kMissing);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <map>
 #include <set>
 
 #include "grade/class_of_files.hpp"
@@ -77,8 +78,8 @@ TEST_CASE(
   all.hand_in("LATE_anon_aaaaa_61_merge.cpp");
   all.hand_in("kim_9_text.html");
   CHECK(summary(all.read()) ==
-        "aaaaa: 104 merge.cpp late; doejohn: 303 forward.cpp late; doejohn-2: 303 forward.cpp; kim: nothing; "
-        "lovelaceada: 104 merge.cpp, 104 merge-1.cpp; qX2b7: 104 merge.cpp");
+        "aaaaa: 104 merge.cpp late; doejohn-12: 303 forward.cpp late; doejohn-13: 303 forward.cpp; "
+        "kim: nothing; lovelaceada: 104 merge.cpp, 104 merge-1.cpp; qX2b7: 104 merge.cpp");
 
   const ClassOfFiles several;
   several.hand_in("104_merge/doejohn_12_50_merge.cpp");
@@ -96,7 +97,7 @@ TEST_CASE("Moodle: folders and flat names, two students with one name, and none 
   all.hand_in("Max M\xC3\xBCller_5_assignsubmission_file_merge.cpp");
   const ClassFolder read = all.read();
   CHECK(summary(read) ==
-        "Ada-Lovelace: 104 merge.cpp; Max-M-ller: 104 104_merge/merge.cpp; Max-M-ller-2: 104 merge.cpp");
+        "Ada-Lovelace: 104 merge.cpp; Max-M-ller-4: 104 104_merge/merge.cpp; Max-M-ller-5: 104 merge.cpp");
   CHECK(read.students[0].name == "Ada Lovelace");
   CHECK(read.students[1].name == "Max M\xC3\xBCller");
   require_fragment(remarks_of(read.students[0].remarks), "onlinetext.html is no file of an exercise");
@@ -231,7 +232,31 @@ TEST_CASE("keys are safe and unique, whatever the names are") {
     CHECK(student.hand_ins[0].file.parent_path().parent_path() == all.scratch() / student.key);
     CHECK(fs::exists(student.hand_ins[0].file));
   }
-  CHECK(keys.contains("ada-2"));
+  CHECK(!keys.contains("ada"));  // nobody is the first of two
+}
+
+TEST_CASE("a student who comes later takes nobody's key") {
+  const std::vector<std::string> first = {"zhangwei_101_1_merge.cpp", "\xCE\xB1\xCE\xB2_7_2_merge.cpp",
+                                          "\xD1\x89\xD0\xB5_9_3_merge.cpp", "lovelaceada_5_4_merge.cpp"};
+  const auto keys_of = [](const std::vector<std::string>& files) {
+    const ClassOfFiles all;
+    for (const std::string& file : files) all.hand_in(file);
+    std::map<std::string, std::string> keys;  // by the id
+    for (const Student& student : all.read().students) {
+      REQUIRE(student.people.size() == 1);
+      keys[student.people[0].id] = student.key;
+    }
+    return keys;
+  };
+  const auto before = keys_of(first);
+  CHECK(before == std::map<std::string, std::string>{
+                      {"101", "zhangwei"}, {"7", "student-7"}, {"9", "student-9"}, {"5", "lovelaceada"}});
+  std::vector<std::string> more = first;
+  more.insert(more.end(), {"zhangwei_050_5_merge.cpp", "\xCE\xB1\xCE\xB1_1_6_merge.cpp"});
+  const auto after = keys_of(more);
+  CHECK(after.at("101") == "zhangwei-101");
+  CHECK(after.at("050") == "zhangwei-050");
+  for (const char* const id : {"7", "9", "5"}) CHECK(after.at(id) == before.at(id));
 }
 
 // ---- what is passed over, and what is refused
@@ -444,22 +469,22 @@ TEST_CASE("folders in folders without end are left at some depth") {
   require_fragment(remarks_of(read.students[0].remarks), "lies too many folders deep");
 }
 
-TEST_CASE("a class of 60 with 8 files each, in time that grows as the number of files does") {
+TEST_CASE("a class of 120 with 8 files each, in time that grows as the number of files does") {
   const auto hand_in = [](const ClassOfFiles& all, int students) {
     for (int student = 0; student < students; ++student)
       for (int file = 0; file < 8; ++file)
         all.hand_in("student" + std::to_string(student) + "/" + std::to_string(file) + "/merge.cpp",
                     std::string(8000, 'a'));
   };
-  const ClassOfFiles quarter, whole;
-  hand_in(quarter, 15);
-  hand_in(whole, 60);
+  const ClassOfFiles few, many;
+  hand_in(few, 15);
+  hand_in(many, 120);
   const auto read = [&](int students) {
-    const ClassFolder folder = (students == 15 ? quarter : whole).read();
+    const ClassFolder folder = (students == 15 ? few : many).read();
     CHECK(folder.students.size() == static_cast<std::size_t>(students));
     for (const Student& student : folder.students) CHECK(student.hand_ins.size() == 8);
   };
-  CHECK(testing::growth(15, 60, read) < 8);  // 4 where it grows as the number, 16 as its square
+  CHECK(testing::growth(15, 120, read) < 24);  // 8 where it grows as the number, 64 as its square
 }
 
 TEST_CASE(

@@ -87,12 +87,12 @@ def read_csv(path, students):
     text = path.read_bytes().decode()
     assert text.endswith("\r\n") and "\n" not in text.replace("\r\n", "")
     rows = list(csv.reader(text.split("\r\n")[:-1], strict=True))
-    assert {len(row) for row in rows} == {2 + 6 + 2}, rows
+    assert {len(row) for row in rows} == {3 + 6 + 2}, rows
     for row, student in zip(rows[1:], students, strict=True):
         for cell in row:
             assert not re.match(r"\s*[=+\-@＝＋－＠]", cell), cell
         assert row[0] == student["key"] and float(row[-2]) == student["points"]
-        for cell, result in zip(row[2:-2], student["results"], strict=True):
+        for cell, result in zip(row[3:-2], student["results"], strict=True):
             assert cell == "" if result["state"] != "graded" else float(cell) == result["points"]
     assert rows[3][1] == "'=HYPERLINK(\"http://example.com\",\"full points\")"
     assert rows[11][1] == "'＝1+1 \uffff"
@@ -126,7 +126,7 @@ def read_gradescope(folder, students):
         assert results["stdout_visibility"] == "hidden" and "leaderboard" not in results
         assert not UNSEEN.search(results["output"])
         for test in results["tests"]:
-            assert test["status"] in ("passed", "failed") and test["visibility"] == "visible"
+            assert test["status"] in ("passed", "failed") and test["visibility"] == ("hidden" if "layers" in test["tags"] else "visible")
             assert test["output_format"] == test["name_format"] == "text"
             assert len(test["output"]) < 10000 and not UNSEEN.search(test["output"])
         assert "8123456789012345678" not in json.dumps(results)

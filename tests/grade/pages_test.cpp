@@ -49,7 +49,7 @@ ClassResults with_figure(std::size_t row, double value) {
 std::string name_cell(const std::string& name) {
   ClassResults results{"", {}, {}, {{"key", name, {}, {}}}, {}};
   const std::string csv = gradebook_csv(results), row = csv.substr(csv.find("\r\n") + 2);
-  return row.substr(6, row.rfind(",0,") - 6);
+  return row.substr(6, row.rfind(",\"\",0,") - 6);
 }
 
 ReportRow failed(std::vector<verify::Cause> causes) {
@@ -112,10 +112,37 @@ TEST_CASE("a spreadsheet computes no cell of a gradebook") {
 TEST_CASE("only graded files have a number in the gradebook") {
   const ClassResults results = example_class();
   const std::string csv = gradebook_csv(results);
-  CHECK(csv.starts_with("\"student\",\"name\",\"104 Merge (12)\""));
-  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",8,"));
+  CHECK(csv.starts_with("\"student\",\"name\",\"id\",\"104 Merge (12)\""));
+  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",\"\",8,"));
   CHECK(holds(csv, ",\"104 late\"\r\n"));
   CHECK(holds(csv, ",12,6,,12,6,12,48,\"106 ungradable\"\r\n"));
+}
+
+TEST_CASE(
+    "a group has a row of the gradebook for each of its people, with the ids that they have elsewhere") {
+  ClassResults results = example_class();
+  results.students[0].people = {{"Ada Lovelace", "s123"}, {"Wei Zhang", "=wei@example.com"}};
+  const std::string csv = gradebook_csv(results);
+  CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",\"s123\",8,"));
+  CHECK(holds(csv, "\"ada\",\"Wei Zhang\",\"'=wei@example.com\",8,"));
+}
+
+TEST_CASE("the words of the compiler about a file stand in every report of its student") {
+  ClassResults results = example_class();
+  Record record{.exercise = "104", .name = "merge.cpp", .digest = "1", .state = State::kUngradable};
+  record.sentence = "merge.cpp does not compile";
+  record.report.rows.push_back({.id = "104.compiles",
+                                .claim = "The file compiles.",
+                                .status = verify::Status::kFailed,
+                                .sentence = "merge.cpp:15:65: error: expected ';' before 'if'"});
+  results.students[0].results[0].attempts = {record};
+  results.students[0].results[0].best = 0;
+  for (const std::string& text :
+       {gradescope_json(results, results.students[0]), student_page(results, results.students[0])}) {
+    CHECK(holds(text, "15:65: error: expected"));
+    CHECK(holds(text, "mend what is said below, or ask"));
+  }
+  CHECK(holds(junit_xml(results), "15:65: error: expected"));
 }
 
 TEST_CASE("a student's page shows what failed, and folds what was passed or not tried") {
@@ -127,7 +154,9 @@ TEST_CASE("a student's page shows what failed, and folds what was passed or not 
   CHECK(wrong > 2);
   CHECK(times(page, "<article class=\"check failed\">") == wrong);
   CHECK(holds(page, "Attempt 2 of 3 counts"));
-  CHECK(holds(page, "Handed in late. This is noted, and costs no points."));
+  CHECK(holds(page, "Handed in late."));
+  CHECK(!holds(page, "costs"));  // that is the instructor's to say
+  CHECK(holds(page, "<code>./ringcraft check 104</code>"));
   CHECK(holds(page, "<span>out, rank 1: 9 of 12 rows</span>"));
   CHECK(holds(page, "<b>Likely:</b> the block in hand at step t is taken for that of rank + t"));
   CHECK(holds(page, "<b>And:</b> the mask is applied to local positions"));
@@ -142,13 +171,15 @@ TEST_CASE("Gradescope's results name the layers that are missing, and none where
   for (Layer& layer : results.layers) layer.here = true;
   CHECK(!holds(gradescope_json(results, results.students[0]), "layers missing here"));
   results.layers = {{"files", "", true, ""}, {"namespaces", "", false, ""}, {"user", "", false, ""}};
-  CHECK(holds(gradescope_json(results, results.students[0]), "layers missing here: namespaces, user\\n"));
+  const std::string json = gradescope_json(results, results.students[0]);
+  CHECK(holds(json, "layers missing here: namespaces, user\""));
+  CHECK(holds(json, "\"visibility\": \"hidden\""));  // to students
 }
 
 TEST_CASE("a file that cannot be judged is no wrong answer") {
   const ClassResults results = example_class();
   const std::string page = student_page(results, results.students[2]);
-  CHECK(holds(page, "That is no wrong answer: a person will look at it."));
+  CHECK(holds(page, "That is no wrong answer: mend what is said below, or ask."));
   CHECK(holds(page, "the file is a symbolic link, and links are not followed"));
   CHECK(times(class_page(results), "<td class=\"state\">") == 3);
   CHECK(times(junit_xml(results), "<error ") == 3);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "grade/alike/tiling.hpp"
 
@@ -12,7 +13,32 @@ namespace {
 // Own tokens of a text that says something: with fewer, right solutions look alike.
 constexpr std::size_t kFewestOwn = 60;
 
+// The kinds of all tokens: equal for texts that differ in names, layout and comments alone.
+std::vector<std::uint32_t> kinds_of(const std::string& text) {
+  std::vector<std::uint32_t> kinds;
+  for (const Token& token : tokens_of(text, text.size())) kinds.push_back(token.kind);
+  return kinds;
+}
+
 }  // namespace
+
+std::vector<Same> same(const std::string& exercise, const std::vector<Text>& texts,
+                       const std::vector<std::string>& given) {
+  constexpr std::size_t kMany = 3;  // two are a pair
+  std::map<std::vector<std::uint32_t>, Same> groups;
+  for (std::size_t i = 1; i < given.size(); ++i) groups[kinds_of(given[i])] = {exercise, {}, true};
+  for (const Text& text : texts) {
+    Same& group = groups[kinds_of(text.text)];
+    group.exercise = exercise;
+    group.students.push_back(text.student);
+  }
+  if (!given.empty()) groups.erase(kinds_of(given[0]));
+  std::vector<Same> all;
+  for (auto& [kinds, group] : groups)
+    if (group.students.size() >= (group.is_library ? 1 : kMany)) all.push_back(std::move(group));
+  std::ranges::stable_sort(all, {}, &Same::students);
+  return all;
+}
 
 std::vector<Alike> alike(const std::string& exercise, const std::vector<Text>& texts,
                          const std::vector<std::string>& given, double share) {

@@ -27,6 +27,11 @@ inline constexpr double kMuchAlike = 0.75;
 std::vector<Alike> alike(const std::string& exercise, const std::vector<Text>& texts,
                          const std::vector<std::string>& given, double share = kMuchAlike);
 
+/// Texts that three or more have, which alike() takes for common ones if they are many, and the library's own
+/// text, even if one alone has it. The first of `given` is what everyone began with, which is no work.
+std::vector<Same> same(const std::string& exercise, const std::vector<Text>& texts,
+                       const std::vector<std::string>& given);
+
 /// The pair side by side, as self-contained HTML: what its share counts is marked, and what was given, or
 /// is common in the class, is pale. `texts` and `given` are those that alike() had.
 std::string side_by_side_page(const Alike& pair, const std::vector<Text>& texts,

@@ -1,6 +1,8 @@
 // Finds out whose the entries of a class's folder are, and reads each student's.
 #include "grade/intake/class_folder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,6 +12,7 @@
 #include "grade/intake/names.hpp"
 #include "grade/intake/tree.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/hash.hpp"
 #include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::grade {
@@ -24,6 +27,7 @@ constexpr std::string_view kClassroomEnding = "-submissions";
 struct Owned {
   std::string identity;  // the same in every export of a class
   std::string name;
+  std::vector<Person> people;
   Entry entry;
 };
 
@@ -91,11 +95,16 @@ class ClassReader {
         continue;
       }
       const bool needs_id = found->id_stays || ids[found->student].size() > 1;
-      Owned one{found->student + (needs_id ? "\n" + found->id : ""), found->student, {.node = node}};
+      const bool has_name = found->student != found->id;
+      Owned one{found->student + (needs_id ? "\n" + found->id : ""),
+                found->student,
+                {{has_name ? found->student : "", found->id}},
+                {.node = node}};
       if (const auto known = metadata.find(node.name);
           known != metadata.end() && !known->second.name.empty()) {
         one.identity = known->second.identity;
         one.name = known->second.name;
+        one.people = known->second.people;
         one.entry.handed_in = known->second.handed_in;
       }
       one.entry.own = found->rest.empty();
@@ -130,7 +139,9 @@ class ClassReader {
     return all;
   }
 
-  static Owned plain(const Node& node, const std::string& name) { return {name, name, {.node = node}}; }
+  static Owned plain(const Node& node, const std::string& name) {
+    return {name, name, {{name, ""}}, {.node = node}};
+  }
 
   // "ada" of "ada_merge.cpp".
   std::string owner_of_file(const std::string& name) const {
@@ -203,14 +214,41 @@ class ClassReader {
   std::vector<std::string> remarks_;
 };
 
-// Makes a key that no other student has, on file systems that do not tell "Ada" from "ada" either.
-std::string unique_key(const std::string& name, std::set<std::string>& taken) {
-  const std::string safe = safe_name(name);
-  std::string key = safe;
-  for (int number = 2; !taken.insert(lowered(key)).second; ++number)
-    key = safe + "-" + std::to_string(number);
-  return key;
-}
+// The entries of one student.
+struct Owner {
+  std::string name;
+  std::vector<Person> people;
+  std::vector<Entry> entries;
+};
+
+// Keys that no two students share, on file systems that do not tell "Ada" from "ada" either. A key follows
+// from the student alone, and not from the rest of the class, unless a namesake comes: then those that had
+// the name get their ids, and nobody gets the key of another.
+class Keys {
+ public:
+  explicit Keys(const std::map<std::string, Owner>& owners) {
+    for (const auto& [identity, owner] : owners) ++same_[lowered(safe_name(owner.name))];
+  }
+
+  std::string of(const std::string& identity, const Owner& owner) {
+    const std::string safe = safe_name(owner.name);
+    const bool is_name = same_.at(lowered(safe)) == 1 && safe != kNoName;
+    const std::string wanted = is_name ? safe : safe + "-" + number_of(identity, owner);
+    std::string key = wanted;
+    for (int next = 2; !taken_.insert(lowered(key)).second; ++next) key = wanted + "-" + std::to_string(next);
+    return key;
+  }
+
+ private:
+  static std::string number_of(const std::string& identity, const Owner& owner) {
+    const bool has_id = owner.people.size() == 1 && !owner.people[0].id.empty();
+    const std::string id = has_id ? safe_name(owner.people[0].id) : std::string(kNoName);
+    return id != kNoName ? id : fmt::format("{:08x}", fnv1a<std::uint32_t>(identity));
+  }
+
+  std::map<std::string, int> same_;
+  std::set<std::string> taken_;
+};
 
 void remove_unpacked(const std::filesystem::path& scratch) {
   std::error_code ignored;
@@ -223,20 +261,20 @@ ClassFolder read_class(const std::filesystem::path& folder, const std::filesyste
                        const std::vector<Exercise>& exercises, const IntakeLimits& limits) {
   Tree tree(scratch, exercises, limits);
   ClassReader reader(tree, exercises, limits);
-  std::map<std::string, std::pair<std::string, std::vector<Entry>>> by_identity;  // its name, and its entries
+  std::map<std::string, Owner> by_identity;
   for (Owned& one : reader.entries_of(Tree::at(folder))) {
-    auto& [name, entries] = by_identity[one.identity];
-    if (entries.empty()) name = one.name;
-    entries.push_back(std::move(one.entry));
+    Owner& owner = by_identity[one.identity];
+    if (owner.entries.empty()) owner.name = one.name, owner.people = one.people;
+    owner.entries.push_back(std::move(one.entry));
   }
   ClassFolder result{.students = {}, .remarks = reader.remarks()};
   if (by_identity.empty())
     throw Error("grade", "a folder with a folder, a file or an archive for each student",
                 shown(folder.string(), 200) + ", which holds none", "see docs/pages/grading.md");
-  std::set<std::string> taken;
-  for (const auto& [identity, owned] : by_identity) {
-    Student student{.key = unique_key(owned.first, taken), .name = shown(owned.first, 120)};
-    read_student(student, owned.second, tree, scratch, exercises, limits);
+  Keys keys(by_identity);
+  for (const auto& [identity, owner] : by_identity) {
+    Student student{.key = keys.of(identity, owner), .name = shown(owner.name, 120), .people = owner.people};
+    read_student(student, owner.entries, tree, scratch, exercises, limits);
     result.students.push_back(std::move(student));
   }
   std::ranges::sort(result.students, {}, &Student::key);
@@ -248,7 +286,7 @@ ClassFolder read_one(const std::filesystem::path& folder, const Submission& whos
                      const std::filesystem::path& scratch, const std::vector<Exercise>& exercises,
                      const IntakeLimits& limits) {
   Tree tree(scratch, exercises, limits);
-  Student student{.key = safe_name(whose.identity), .name = shown(whose.name, 120)};
+  Student student{.key = safe_name(whose.identity), .name = shown(whose.name, 120), .people = whose.people};
   const Entry entry{.node = Tree::at(folder), .late = whose.late, .handed_in = whose.handed_in};
   read_student(student, {entry}, tree, scratch, exercises, limits);
   remove_unpacked(scratch);

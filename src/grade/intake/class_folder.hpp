@@ -35,8 +35,9 @@ struct HandIn {
 
 /// One student, with all attempts.
 struct Student {
-  std::string key;   ///< unique in the class; a safe file name: letters, digits, '.', '_', '-'
-  std::string name;  ///< as the export shows it; any text
+  std::string key;                  ///< unique in the class; a safe file name: letters, digits, '.', '_', '-'
+  std::string name;                 ///< as the export shows it; any text
+  std::vector<Person> people = {};  ///< one, or those of a group
   std::vector<HandIn> hand_ins = {};      ///< by exercise, then from the first attempt to the last
   std::vector<std::string> remarks = {};  ///< files that were passed over, and why; one sentence each
 };

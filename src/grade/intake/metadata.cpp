@@ -52,6 +52,7 @@ void add_submitter(Submission& to, const Submitter& one) {
   if (shown.empty()) return;
   to.name += (to.name.empty() ? "" : ", ") + shown;
   to.identity += (to.identity.empty() ? "" : "\n") + one.identity();
+  to.people.push_back({shown, one.sid.empty() ? one.email : one.sid});
 }
 
 // The text of a field; empty if it is not there, or is no text.

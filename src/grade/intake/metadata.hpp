@@ -8,13 +8,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ringcraft::grade {
+
+/// One of the people whose work it is, as the course's system knows them.
+struct Person {
+  std::string name;
+  std::string id;  ///< a number, a sid or an address; empty where the export says none
+};
 
 /// One submission, of one student or of a group.
 struct Submission {
   std::string name = {};      ///< "Ada Lovelace"; of a group, all names
   std::string identity = {};  ///< the same in every export
+  std::vector<Person> people = {};
   std::optional<std::int64_t> handed_in = {};
   bool late = false;  ///< after its due date, where that is known
 };

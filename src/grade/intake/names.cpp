@@ -218,7 +218,7 @@ std::string safe_name(std::string_view name) {
   }
   safe.erase(0, std::min(safe.find_first_not_of(".-"), safe.size()));
   while (safe.ends_with('.') || safe.ends_with('-')) safe.pop_back();
-  return safe.empty() ? "student" : safe;
+  return safe.empty() ? std::string(kNoName) : safe;
 }
 
 std::string lowered(std::string_view text) {

@@ -66,6 +66,8 @@ struct Identified {
 Identified identify(std::string_view name, const std::vector<std::string>& folders,
                     const std::vector<Exercise>& exercises);
 
+/// The safe name of one without a safe letter.
+inline constexpr std::string_view kNoName = "student";
 /// A safe name for a file, of at most 60 letters, digits, '.', '_' and '-': "ada-lovelace" of "ada lovelace".
 std::string safe_name(std::string_view name);
 

@@ -70,9 +70,13 @@ std::string json_of(const ClassResults& results) {
   for (const Alike& pair : results.alike)
     pairs.push_back(
         {{"exercise", pair.exercise}, {"one", pair.one}, {"other", pair.other}, {"share", pair.share}});
-  const json all{{"title", results.title},    {"points", results.points()}, {"exercises", exercises},
-                 {"students", students},      {"layers", layers},           {"alike", pairs},
-                 {"remarks", results.remarks}};
+  json groups = json::array();
+  for (const Same& group : results.same)
+    groups.push_back(
+        {{"exercise", group.exercise}, {"students", group.students}, {"is_library", group.is_library}});
+  const json all{{"title", results.title}, {"points", results.points()}, {"exercises", exercises},
+                 {"students", students},   {"layers", layers},           {"alike", pairs},
+                 {"same", groups},         {"remarks", results.remarks}};
   return all.dump(1, ' ', true, json::error_handler_t::replace) + "\n";
 }
 

@@ -213,12 +213,20 @@ std::string mistakes(const ClassResults& results, const Tally& tally) {
 // ---- the rest
 
 std::string alike_pairs(const ClassResults& results) {
-  if (results.alike.empty()) return "";
+  if (results.alike.empty() && results.same.empty()) return "";
   const auto student = [&](const std::string& key) {
     const auto found = std::ranges::find(results.students, key, &StudentResults::key);
     return found == results.students.end() ? isolated(key) : link_to(*found);
   };
   std::string rows;
+  for (const Same& group : results.same) {
+    std::string names;
+    for (const std::string& key : group.students) names += (names.empty() ? "" : ", ") + student(key);
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(group.exercise),
+                        names,
+                        group.is_library ? "the library's own file"
+                                         : fmt::format("the same file, {} times", group.students.size()));
+  }
   for (const Alike& pair : results.alike)
     rows += fmt::format(
         "<tr><td>{}</td><td>{} and {}</td><td class=\"num\"><a href=\"alike/{}\">{:.0f} %, side by "
@@ -227,8 +235,7 @@ std::string alike_pairs(const ClassResults& results) {
         100 * pair.share);
   return section("Much alike",
                  "A hint for a person, and no verdict: short exercises have few right answers. The share is "
-                 "of the shorter "
-                 "file, without what everybody was given.",
+                 "of the shorter file, without what everybody was given, and what a third of the class has.",
                  "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 

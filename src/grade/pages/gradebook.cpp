@@ -35,18 +35,26 @@ std::string notes_of(const ClassResults& results, const StudentResults& student)
   return notes;
 }
 
+// A row for each member of a group.
+std::vector<Person> people_of(const StudentResults& student) {
+  return student.people.empty() ? std::vector<Person>{{student.name, ""}} : student.people;
+}
+
 }  // namespace
 
 std::string gradebook_csv(const ClassResults& results) {
-  std::string csv = "\"student\",\"name\"";
+  std::string csv = "\"student\",\"name\",\"id\"";
   for (std::size_t i = 0; i < results.exercises.size(); ++i)
     csv += "," + cell(heading_of(results.exercises[i]) + " (" + points_text(results.all_points[i]) + ")");
   csv += "," + cell("sum (" + points_text(results.points()) + ")") + ",\"notes\"\r\n";
   for (const StudentResults& student : results.students) {
-    csv += cell(student.key) + "," + cell(student.name);
+    std::string points;
     for (const Result& result : student.results)  // an empty cell is no zero: nothing was judged
-      csv += "," + (result.state() == State::kGraded ? points_text(result.points()) : "");
-    csv += "," + points_text(student.points()) + "," + cell(notes_of(results, student)) + "\r\n";
+      points += "," + (result.state() == State::kGraded ? points_text(result.points()) : "");
+    points += "," + points_text(student.points()) + "," + cell(notes_of(results, student)) + "\r\n";
+    for (const Person& person : people_of(student))
+      csv += cell(student.key) + "," + cell(person.name.empty() ? student.name : person.name) + "," +
+             cell(person.id) + points;
   }
   return csv;
 }

@@ -40,9 +40,10 @@ void add_tests(json& tests, const std::string& number, const Exercise& exercise,
                double all) {
   if (result.state() != State::kGraded) {
     const Record* const record = result.counted();
-    tests.push_back(test_of(number, heading_of(exercise), 0, all, false,
-                            explained(result.state()) + (record == nullptr ? "" : "\n" + record->sentence),
-                            std::string(name_of(result.state())), exercise.id));
+    tests.push_back(
+        test_of(number, heading_of(exercise), 0, all, false,
+                explained(result.state()) + (record == nullptr ? "" : "\n" + why_ungradable(*record)),
+                std::string(name_of(result.state())), exercise.id));
     return;
   }
   int check = 0;
@@ -55,7 +56,7 @@ void add_tests(json& tests, const std::string& number, const Exercise& exercise,
   }
 }
 
-// "104 Merge: 7 of 10 points, attempt 2 of 3, late at no cost"
+// "104 Merge: 7 of 10 points, attempt 2 of 3, handed in late"
 std::string line_of(const Exercise& exercise, const Result& result, double all) {
   std::string line = heading_of(exercise) + ": ";
   line += result.state() == State::kGraded
@@ -63,7 +64,7 @@ std::string line_of(const Exercise& exercise, const Result& result, double all) 
               : std::string(name_of(result.state()));
   if (result.attempts.size() > 1)
     line += fmt::format(", attempt {} of {}", result.best + 1, result.attempts.size());
-  if (result.counted() != nullptr && result.counted()->late) line += ", late at no cost";
+  if (result.counted() != nullptr && result.counted()->late) line += ", handed in late";
   return line + "\n";
 }
 
@@ -92,8 +93,12 @@ std::string gradescope_json(const ClassResults& results, const StudentResults& s
                          {"digest", result.counted() == nullptr ? json() : json(result.counted()->digest)}});
   }
   for (const std::string& remark : student.remarks) output += remark + "\n";
-  if (const std::string missing = missing_layers(results.layers); !missing.empty())
-    output += "layers missing here: " + missing + "\n";
+  if (const std::string missing = missing_layers(results.layers); !missing.empty()) {
+    json layers = test_of("0", "Layers of this machine", 0, 0, true, "layers missing here: " + missing,
+                          "layers", "machine");
+    layers["visibility"] = "hidden";  // an instructor's alone: it says where to attack
+    tests.push_back(std::move(layers));
+  }
   const json all{{"score", student.points()},
                  {"output", shown_lines(output)},
                  {"output_format", "text"},

@@ -49,7 +49,7 @@ struct Suite {
       ++errors;
       add(exercise, exercise.id,
           fmt::format("<error type=\"{}\" message=\"{}\">{}</error>", name_of(state), xml(explained(state)),
-                      xml(result.counted()->sentence)));
+                      xml(why_ungradable(*result.counted()))));
     }
   }
   std::string counts() const {

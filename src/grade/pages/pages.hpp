@@ -26,8 +26,9 @@ std::string student_page(const ClassResults& results, const StudentResults& stud
 /// the layers of this host.
 std::string class_page(const ClassResults& results);
 
-/// A gradebook: CSV (RFC 4180) with a row per student, a column per exercise and the sum. Cells that a
-/// spreadsheet would compute are made plain text.
+/// A gradebook: CSV (RFC 4180) with a row per student, or per member of a group, with the id that the
+/// course's system gave, a column per exercise and the sum. Cells that a spreadsheet would compute are made
+/// plain text.
 std::string gradebook_csv(const ClassResults& results);
 
 /// JUnit XML: a test suite per student, a test case per check.

@@ -38,15 +38,22 @@ std::string explained(State state) {
     case State::kMissing:
       return "Nothing was handed in for this exercise.";
     case State::kUngradable:
-      return "This file cannot be judged as it is, so it has no points yet. That is no wrong answer: a "
-             "person "
-             "will look at it.";
+      return "This file cannot be judged as it is, so it has no points yet. That is no wrong answer: mend "
+             "what "
+             "is said below, or ask.";
     case State::kUnjudged:
       return "The judge did not come to an end. That is no fault of the file: it will be judged again.";
     case State::kGraded:
       break;
   }
   return "";
+}
+
+std::string why_ungradable(const Record& record) {
+  std::string words = record.sentence;
+  for (const verify::ReportRow& row : record.report.rows)
+    if (row.status == verify::Status::kFailed) words += "\n" + verify::text_of(shown_row(row));
+  return words;
 }
 
 }  // namespace ringcraft::grade

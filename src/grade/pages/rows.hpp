@@ -22,6 +22,9 @@ std::string heading_of(const Exercise& exercise);
 /// The name of a student, or the key of one without a name; at most `limit` bytes of it.
 std::string name_of(const StudentResults& student, std::size_t limit = 120);
 
+/// Why a file has no points yet: the sentence, and what the compiler says.
+std::string why_ungradable(const Record& record);
+
 /// A state that is not kGraded, explained to the student in one or two sentences.
 std::string explained(State state);
 

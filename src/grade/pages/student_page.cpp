@@ -118,8 +118,7 @@ std::string checks_of(const verify::Report& report) {
 std::string attempts_of(const Result& result) {
   if (result.attempts.size() < 2) return "";
   std::string markup = fmt::format(
-      "<p>Attempt {} of {} counts, the first with the most points. Handing in again costs "
-      "nothing.</p>\n"
+      "<p>Attempt {} of {} counts, the first with the most points.</p>\n"
       "<details><summary>All attempts</summary>\n<ol>\n",
       result.best + 1, result.attempts.size());
   for (std::size_t i = 0; i < result.attempts.size(); ++i) {
@@ -148,9 +147,14 @@ std::string section_of(const Exercise& exercise, const Result& result, double al
                                 escaped(explained(State::kMissing)),
                                 escaped(exercise.folder + "/" + exercise.file));
   markup += "<p class=\"dim\">" + isolated(record->name) + "</p>\n";
-  if (record->late) markup += "<p>Handed in late. This is noted, and costs no points.</p>\n";
+  if (record->late) markup += "<p>Handed in late.</p>\n";
   markup += attempts_of(result);
   if (record->state != State::kGraded) markup += notice_of(*record);
+  if (record->report.count(Status::kFailed) > 0)
+    markup += fmt::format(
+        "<p class=\"dim\">Begin with the first: others may follow from it. At home <code>./ringcraft check "
+        "{}</code> runs the same checks, on inputs of their own.</p>\n",
+        escaped(exercise.id));
   return markup + checks_of(record->report) + "</section>\n";
 }
 

@@ -53,6 +53,7 @@ struct StudentResults {
   std::string key, name;             ///< see Student
   std::vector<std::string> remarks;  ///< see Student
   std::vector<Result> results;       ///< one per exercise of the class
+  std::vector<Person> people = {};   ///< see Student
   /// The points of all exercises.
   double points() const;
 };
@@ -74,6 +75,13 @@ struct Alike {
   double share = 0;                  ///< of the tokens of the shorter file, beyond what was given; 0 to 1
 };
 
+/// Files that are the same, but for names, layout and comments.
+struct Same {
+  std::string exercise;
+  std::vector<std::string> students;  ///< their keys: three or more, or any that have the library's file
+  bool is_library = false;            ///< it is the library's own
+};
+
 /// A graded class.
 struct ClassResults {
   std::string title;  ///< the name of the folder
@@ -82,6 +90,7 @@ struct ClassResults {
   std::vector<StudentResults> students;   ///< by key
   std::vector<Layer> layers;              ///< of this host
   std::vector<Alike> alike = {};          ///< from the most alike to the least
+  std::vector<Same> same = {};            ///< by exercise
   std::vector<std::string> remarks = {};  ///< see ClassFolder
   double points() const;                  ///< of all exercises, at most
 };

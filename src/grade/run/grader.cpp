@@ -22,6 +22,7 @@
 #include "judge/tree/text_file.hpp"
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::grade {
@@ -35,6 +36,9 @@ constexpr std::size_t kMostSaid = 4 << 20;              // bytes that a judge pr
 
 // The options, if hand-ins and reports have folders of their own: no report becomes a hand-in.
 const GradeOptions& apart(const GradeOptions& options) {
+  if (!fs::exists(options.folder))  // before anything is written
+    throw Error("grade", "a folder or an archive with what a class has handed in",
+                shown(options.folder.string(), 200) + ", which is not there", "see docs/pages/grading.md");
   const fs::path from = fs::weakly_canonical(options.folder), to = fs::weakly_canonical(options.out);
   const auto [rest_of_from, rest_of_to] = std::ranges::mismatch(from, to);
   if (rest_of_from == from.end() || rest_of_to == to.end())
@@ -70,6 +74,7 @@ class Grader {
     const fs::path copies = scratch_.path() / "hand-ins";
     handed_in_ = options.whose ? read_one(options.folder, *options.whose, copies, options.exercises)
                                : read_class(options.folder, copies, options.exercises);
+    require_same_class();
     give(scratch_.path(), layers_);
     require_work(sight_of(prepared("probe"), {}), layers_);
     records_.resize(handed_in_.students.size());
@@ -100,6 +105,7 @@ class Grader {
 
   // Pairs of files that have much in common, of the attempts that count, and a page for each.
   void compare(ClassResults& all) const {
+    fs::remove_all(options_.out / "alike");
     for (std::size_t e = 0; options_.given && e < all.exercises.size(); ++e) {
       const std::string& exercise = all.exercises[e].id;
       std::vector<Text> texts;
@@ -109,6 +115,7 @@ class Grader {
               {handed_in_.students[s].key,
                read_text_file("grade", handed_in_.students[s].hand_ins[*h].file, judge::kLargestOwnFile)});
       const std::vector<std::string> given = options_.given(exercise);
+      for (Same& group : same(exercise, texts, given)) all.same.push_back(std::move(group));
       for (const Alike& pair : alike(exercise, texts, given)) {
         write_whole(folder_in_out("alike") / alike_file(pair), side_by_side_page(pair, texts, given));
         all.alike.push_back(pair);
@@ -141,13 +148,12 @@ class Grader {
   }
 
   ClassResults results() const {
-    ClassResults all{options_.folder.filename().string(),
-                     options_.exercises,
-                     options_.all_points,
-                     {},
-                     layers_,
-                     {},
-                     handed_in_.remarks};
+    ClassResults all{.title = options_.folder.filename().string(),
+                     .exercises = options_.exercises,
+                     .all_points = options_.all_points,
+                     .students = {},
+                     .layers = layers_,
+                     .remarks = handed_in_.remarks};
     for (std::size_t s = 0; s < records_.size(); ++s) all.students.push_back(results_of(s));
     for (std::size_t e = 0; e < all.exercises.size(); ++e)
       for (const StudentResults& student : all.students)
@@ -167,6 +173,21 @@ class Grader {
       all.all_points.erase(all.all_points.begin() + index);
       for (StudentResults& student : all.students) student.results.erase(student.results.begin() + index);
     }
+  }
+
+  // Reports of another class are not overwritten.
+  void require_same_class() const {
+    const fs::path pages = options_.out / "students";
+    bool any = false, same = false;
+    for (const auto& entry : fs::exists(pages) ? fs::directory_iterator(pages) : fs::directory_iterator()) {
+      any = true;
+      same = same || std::ranges::any_of(handed_in_.students, [&](const Student& student) {
+               return entry.path().stem().string() == student.key;
+             });
+    }
+    if (any && !same)
+      throw Error("grade --out", "a new folder, or the reports of this class",
+                  options_.out.string() + ", with those of other students", "name another one with --out");
   }
 
   void work(std::size_t slot) {
@@ -324,7 +345,7 @@ class Grader {
 
   StudentResults results_of(std::size_t s) const {
     const Student& student = handed_in_.students[s];
-    StudentResults all{student.key, student.name, student.remarks, {}};
+    StudentResults all{student.key, student.name, student.remarks, {}, student.people};
     for (const Exercise& exercise : options_.exercises) {
       Result& result = all.results.emplace_back();
       const auto best = counted(s, exercise.id);

@@ -60,7 +60,8 @@ void keep_first_words(Verdict& fresh, const Verdict& first) {
 
 void make_folder(const fs::path& folder) {
   std::error_code failed;
-  fs::create_directories(folder, failed);
+  const bool is_new = fs::create_directories(folder, failed);
+  if (is_new) fs::permissions(folder, fs::perms::owner_all, failed);  // names, grades and verdicts are in it
   if (failed)
     throw Error("grade", "a folder that can be written at " + folder.string(), failed.message(),
                 "name another one with --out", Code::kMissing);

@@ -2,6 +2,7 @@
 #include "grade/run/reports.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "grade/pages/pages.hpp"
 #include "grade/run/ledger.hpp"
@@ -21,10 +22,23 @@ std::string times_json(const ClassResults& results) {
   return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+// Removes the files of students who are no longer in the class.
+void remove_others(const std::filesystem::path& folder, const std::set<std::string>& files) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (!files.contains(entry.path().filename().string())) std::filesystem::remove(entry.path());
+}
+
 }  // namespace
 
 void write_reports(const ClassResults& results, const std::filesystem::path& folder) {
   for (const char* name : {"students", "gradescope"}) std::filesystem::create_directories(folder / name);
+  std::set<std::string> pages, tables;
+  for (const StudentResults& student : results.students) {
+    pages.insert(student_file(student));
+    tables.insert(student.key + ".json");
+  }
+  remove_others(folder / "students", pages);
+  remove_others(folder / "gradescope", tables);
   for (const StudentResults& student : results.students) {
     write_whole(folder / "students" / student_file(student), student_page(results, student));
     write_whole(folder / "gradescope" / (student.key + ".json"), gradescope_json(results, student));

@@ -198,6 +198,8 @@ void require_close(const std::string& where, double got, long double want, long 
                                       " of the sum of its absolute terms, rounding makes less than " +
                                       (precision == DType::kFloat64 ? "1e-12" : "2e-6")
                                 : "";
+  if (std::isnan(want))
+    throw Wrong(sign_of(got), "number", "{} is no number", where);  // nor is what it must equal
   throw Wrong(sign_of(got), "number", "{} is {}, and must be {}{}", where, digits_of(got),
               digits_of(static_cast<double>(want)), share);
 }

@@ -29,7 +29,9 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
       return "The TODO still stands in your file: write the body, and take the throw away.";
     case Misbehaviour::Kind::kThrew:
     case Misbehaviour::Kind::kMemory:
-      return "The words in quotes are those of the exception; look for where it is thrown.";
+      return "Where in your file is something thrown, by a call of the standard library, too? Words in "
+             "quotes "
+             "are those of the exception.";
     case Misbehaviour::Kind::kNonsense:
       return "A solution only computes and sends messages. It opens nothing, and prints little: only what is "
              "wrong, or only on rank 0.";

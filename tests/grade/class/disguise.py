@@ -109,7 +109,7 @@ def copied(text, known, random):
 
 def broken(text, random):
     """The name of a slip of the pen, and the text with it: it does not compile."""
-    body = text.index("namespace ringcraft {")
+    body = re.search(r"^namespace ringcraft[\w:]* \{", text, re.M).start()
     slips = {
         "a semicolon is missing": lambda: re.sub(
             r"(\n +[\w:]+ [\w]+ = [^\n;]*);(?=\n +[\w&*])", r"\1", text[body:], count=1

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Makes a plausible class to grade, out of the corpora of this tree.
 
     make_class.py OUT [--students 60] [--seed 7] [--form plain|canvas|moodle|gradescope|classroom] [--lessons 101,103,...]

@@ -20,7 +20,6 @@ constexpr double kFar = 60;  // a claimed lse that is further off is no referenc
 enum class Form : std::uint8_t {
   kJoint,  // out and lse
   kMixed,  // the same, and keys and values may come from different blocks
-  kOut,    // out alone, with any divisor
 };
 
 class ForwardLines {
@@ -29,7 +28,6 @@ class ForwardLines {
                Index first_batch, Index last_batch)
       : e_(e),
         setting_(setting),
-        form_(form),
         first_(first_batch),
         last_(last_batch),
         first_head_(std::max<Index>(e.part.head, 0)),
@@ -56,8 +54,7 @@ class ForwardLines {
     for (int shard = 0; shard < static_cast<int>(rows_.size()); ++shard) {
       prepare(shard);
       if (wanted_.empty()) continue;
-      lines.push_back(
-          line_system(*from_, shard, false, wanted_, form_ == Form::kOut ? 0 : static_cast<int>(width_) + 1));
+      lines.push_back(line_system(*from_, shard, false, wanted_, static_cast<int>(width_) + 1));
       solve(lines.back(), y.threshold);
       if (!lines.back().possible) return false;
     }
@@ -88,20 +85,19 @@ class ForwardLines {
           const double right = row_of(e_.oracle.value.lse, b, h, row)[0],
                        claimed = row_of(e_.claim.lse, b, h, row)[0];
           const double known = std::isfinite(right) ? right : 0;
-          const double level = form_ != Form::kOut && std::fabs(claimed - known) < kFar ? claimed : known;
+          const double level = std::fabs(claimed - known) < kFar ? claimed : known;
           const std::vector<double> out = out_of(e_, setting_, b, h, row);
           const auto of_out = tolerance_of(e_, e_.claim.out, e_.units().out, e_.oracle.scale.out, b, h, row);
           const double of_lse =
               tolerance_of(e_, e_.claim.lse, e_.units().lse, e_.oracle.scale.lse, b, h, row)[0];
-          const double mass = form_ == Form::kOut ? 0 : std::exp(std::min(claimed - level, kFar));
+          const double mass = std::exp(std::min(claimed - level, kFar));
           level_.push_back(level);
           for (Index c = 0; c < width_; ++c) {
             const auto at = static_cast<std::size_t>(c);
-            const double t = of_out[at] + (form_ == Form::kOut ? 0 : std::fabs(out[at]) * of_lse);
+            const double t = of_out[at] + std::fabs(out[at]) * of_lse;
             tolerance_.push_back(t);
-            wanted_.push_back(form_ == Form::kOut ? 0 : out[at] * mass / t);
+            wanted_.push_back(out[at] * mass / t);
           }
-          if (form_ == Form::kOut) continue;
           tolerance_.push_back(of_lse);
           wanted_.push_back(mass / of_lse);
         }
@@ -114,7 +110,7 @@ class ForwardLines {
     const Index row = row_at(shard, i), key = e_.place.at(block, n);
     const Index value = values < 0 ? key : e_.place.at(values, n);
     if (value < 0) return;
-    const std::size_t wide = static_cast<std::size_t>(width_) + (form_ == Form::kOut ? 0 : 1);
+    const std::size_t wide = static_cast<std::size_t>(width_) + 1;
     std::size_t line = at_[static_cast<std::size_t>(i)];
     const double scale = setting_.scale_by_step
                              ? std::pow(setting_.scale, 1 + e_.place.wrapped(shard - block))
@@ -125,17 +121,15 @@ class ForwardLines {
         const double weight = std::exp(std::min(score - level_[line], 80.0));
         Setting read = setting_;
         read.values_are_keys = read.values_are_keys || values < 0;
-        const auto v = value_of(e_, read, b, h, row, value), out = row_of(e_.claim.out, b, h, row);
+        const auto v = value_of(e_, read, b, h, row, value);
         const std::size_t base = line * wide;
-        for (std::size_t c = 0; c < v.size(); ++c)
-          column[base + c] += weight * (form_ == Form::kOut ? v[c] - out[c] : v[c]) / tolerance_[base + c];
-        if (form_ != Form::kOut) column[base + v.size()] += weight / tolerance_[base + v.size()];
+        for (std::size_t c = 0; c < v.size(); ++c) column[base + c] += weight * v[c] / tolerance_[base + c];
+        column[base + v.size()] += weight / tolerance_[base + v.size()];
       }
   }
 
   const Evidence& e_;
   const Setting& setting_;
-  Form form_;
   Index first_, last_, first_head_, last_head_, width_;
   std::vector<std::vector<Index>> rows_;
   std::unique_ptr<Ingredients> from_;
