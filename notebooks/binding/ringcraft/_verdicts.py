@@ -121,10 +121,11 @@ class Verification:
         return [verdict for verdict in self.wrong if shared in ids_of(verdict)]
 
     def _with_commonest(self) -> list[Verdict]:
-        """The wrong cases with the mistake that most of them name."""
+        """The wrong cases with the mistake that most of them name, if it is a third of them: fewer name one by chance."""
         counts = Counter(mistake for verdict in self.wrong for mistake in mistakes_in(verdict))
         common = max(counts, key=lambda mistake: counts[mistake], default=None)
-        return [verdict for verdict in self.wrong if common in mistakes_in(verdict)]
+        alike = [verdict for verdict in self.wrong if common in mistakes_in(verdict)]
+        return alike if 3 * len(alike) >= len(self.wrong) else []
 
     @property
     def example(self) -> Verdict | None:
@@ -155,7 +156,7 @@ class Verification:
             lines[0] += "; no cause explains most of them"
             if self.example is not None and self.example.causes:
                 alike = len(self._with_commonest())
-                lines[0] += f": one of those below explains {alike}" if alike > 1 else ", and those below may fit this case by chance"
+                lines[0] += f": one of those below explains {alike}" if alike else ", and those below may fit this case by chance"
         lines += self.notes()
         if self.example is not None:
             lines += ["", self.example.text.rstrip()]
