@@ -121,11 +121,11 @@ class Verification:
         return [verdict for verdict in self.wrong if shared in ids_of(verdict)]
 
     def _with_commonest(self) -> list[Verdict]:
-        """The wrong cases with the mistake that most of them name, if it is a third of them: fewer name one by chance."""
+        """The wrong cases with the mistake that most of them name, if it is half of them: fewer name one by chance."""
         counts = Counter(mistake for verdict in self.wrong for mistake in mistakes_in(verdict))
         common = max(counts, key=lambda mistake: counts[mistake], default=None)
         alike = [verdict for verdict in self.wrong if common in mistakes_in(verdict)]
-        return alike if 3 * len(alike) >= len(self.wrong) else []
+        return alike if 2 * len(alike) >= len(self.wrong) else []
 
     @property
     def example(self) -> Verdict | None:
