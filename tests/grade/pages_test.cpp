@@ -176,6 +176,17 @@ TEST_CASE("Gradescope's results name the layers that are missing, and none where
   CHECK(holds(json, "\"visibility\": \"hidden\""));  // to students
 }
 
+TEST_CASE("files of other names are told beside an exercise that has none") {
+  ClassResults results = example_class();
+  results.students[0].results[0].attempts.clear();
+  CHECK(!holds(student_page(results, results.students[0]), "passed over stand at the end"));
+  results.students[0].remarks = {"Merge_final.cpp is no file of an exercise"};
+  CHECK(holds(student_page(results, results.students[0]), "passed over stand at the end"));
+  CHECK(holds(gradebook_csv(results), "104 missing; 1 file passed over"));
+  CHECK(holds(gradescope_json(results, results.students[0]),
+              "No file of this exercise was found. It is to be called"));
+}
+
 TEST_CASE("a file that cannot be judged is no wrong answer") {
   const ClassResults results = example_class();
   const std::string page = student_page(results, results.students[2]);

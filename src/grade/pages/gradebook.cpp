@@ -32,6 +32,8 @@ std::string notes_of(const ClassResults& results, const StudentResults& student)
           late ? std::string("late") : std::string()})
       if (!note.empty()) notes += (notes.empty() ? "" : "; ") + results.exercises[i].id + " " + note;
   }
+  if (!student.remarks.empty())  // one of them may be a missing file under another name
+    notes += (notes.empty() ? "" : "; ") + counted(student.remarks.size(), "file") + " passed over";
   return notes;
 }
 

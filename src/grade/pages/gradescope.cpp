@@ -42,7 +42,8 @@ void add_tests(json& tests, const std::string& number, const Exercise& exercise,
     const Record* const record = result.counted();
     tests.push_back(
         test_of(number, heading_of(exercise), 0, all, false,
-                explained(result.state()) + (record == nullptr ? "" : "\n" + why_ungradable(*record)),
+                explained(result.state()) + (record == nullptr ? " It is to be called " + exercise.file + "."
+                                                               : "\n" + why_ungradable(*record)),
                 std::string(name_of(result.state())), exercise.id));
     return;
   }

@@ -36,7 +36,7 @@ std::string name_of(const StudentResults& student, std::size_t limit) {
 std::string explained(State state) {
   switch (state) {
     case State::kMissing:
-      return "Nothing was handed in for this exercise.";
+      return "No file of this exercise was found.";
     case State::kUngradable:
       return "This file cannot be judged as it is, so it has no points yet. That is no wrong answer: mend "
              "what "

@@ -137,15 +137,16 @@ std::string notice_of(const Record& record) {
   return markup + "</div>\n";
 }
 
-std::string section_of(const Exercise& exercise, const Result& result, double all_points) {
+std::string section_of(const Exercise& exercise, const Result& result, double all_points, bool passed_over) {
   std::string markup = fmt::format(
       "<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{} of {}</span></h2>\n", anchor_of(exercise),
       escaped(heading_of(exercise)), points_text(result.points()), points_text(all_points));
   const Record* const record = result.counted();
   if (record == nullptr)
-    return markup + fmt::format("<p class=\"dim\">{} It is the file <code>{}</code>.</p>\n</section>\n",
-                                escaped(explained(State::kMissing)),
-                                escaped(exercise.folder + "/" + exercise.file));
+    return markup +
+           fmt::format("<p class=\"dim\">{} It is to be called <code>{}</code>.{}</p>\n</section>\n",
+                       escaped(explained(State::kMissing)), escaped(exercise.folder + "/" + exercise.file),
+                       passed_over ? " Files that were passed over stand at the end of this page." : "");
   markup += "<p class=\"dim\">" + isolated(record->name) + "</p>\n";
   if (record->late) markup += "<p>Handed in late.</p>\n";
   markup += attempts_of(result);
@@ -186,7 +187,8 @@ std::string student_page(const ClassResults& results, const StudentResults& stud
       points_text(student.points()), points_text(results.points()));
   body += overview(results, student);
   for (std::size_t i = 0; i < results.exercises.size(); ++i)
-    body += section_of(results.exercises[i], student.results[i], results.all_points[i]);
+    body +=
+        section_of(results.exercises[i], student.results[i], results.all_points[i], !student.remarks.empty());
   if (!student.remarks.empty()) {
     body += "<section class=\"exercise\">\n<h2>Files that were passed over</h2>\n<ul>\n";
     for (const std::string& remark : student.remarks) body += "<li>" + isolated(remark) + "</li>\n";
