@@ -156,6 +156,10 @@ Cause cause_by(const ScoreLaw& law, bool lse_alone) {
 std::optional<Cause> cause_of_rounded_scores(const Evidence& e) {
   constexpr Index kMost = 60;  // wrong rows, and right ones: a law gives these to more digits
   if (e.precision == DType::kFloat64 || (is_half(e.precision) && e.is_wrong("out"))) return {};
+  constexpr double kMostProducts = 2e9;  // some seconds, for all laws
+  if (200.0 * static_cast<double>(e.problem.keys.size()) * static_cast<double>(e.problem.head_dim) >
+      kMostProducts)
+    return {};
   const std::vector<RowPlace> rows = sample_of(e, TensorGroup::kForward, kMost, kMost).rows;
   for (const DType type : {DType::kBFloat16, DType::kFloat16}) {
     const bool held = holds(e.inputs.q, type) && holds(e.inputs.k, type);
