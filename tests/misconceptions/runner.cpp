@@ -2,9 +2,9 @@
 //   misconceptions LESSON            wrong files fail where they say so, with the first cause of the table
 //                                    (every third, at most four; with RINGCRAFT_LONG=1 all);
 //                                    and then as --equivalent
-//   misconceptions --equivalent [LESSON]  the library's file and equivalent ones pass under 3 seeds (with
-//   RINGCRAFT_LONG=1 100) misconceptions --attacks LESSON  attacks end in the verdicts that they name (every
-//   second; likewise all) misconceptions --causes [LESSON] prints every wrong file's mistake and first cause
+//   misconceptions --equivalent [LESSON]  the library's file and equivalent ones pass under 3 seeds (100)
+//   misconceptions --attacks LESSON  attacks end in the verdicts that they name (every second; likewise all)
+//   misconceptions --causes [LESSON] prints every wrong file's mistake and first cause
 //   misconceptions --write [LESSON]  writes tests/misconceptions/tables/NNN_name.csv
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,8 +80,7 @@ Verdict judge_wrong(const LessonInfo& lesson, const WrongFile& file) {
   return verdict;
 }
 
-// All checks of an equivalent file passed, but for those that it says, under 3 seeds of inputs; in a long run
-// 100.
+// All checks of an equivalent file passed, but for those that it says: under 3 seeds of inputs, or 100.
 void judge_right(const LessonInfo& lesson, const RightFile& file) {
   std::vector<std::uint64_t> seeds(testing::long_run() ? 100 : 3);
   std::iota(seeds.begin(), seeds.end(), kSeedOfCorpus);

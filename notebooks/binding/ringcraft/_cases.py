@@ -35,10 +35,8 @@ class Abilities:
 
     def supposed(self) -> tuple[str, ...]:
         """What no parameter of its own tells, only `mask` or `problem`: it may not compute it."""
-        asked = (("windows", self.windows and "window" not in self.settings),
-                 ("packed", self.packed and "cu_seqlens" not in self.settings),
-                 ("scales", self.scales and "softmax_scale" not in self.settings))
-        return tuple(name for name, is_asked in asked if is_asked)
+        told_by = {"windows": "window", "packed": "cu_seqlens", "scales": "softmax_scale"}
+        return tuple(need for need, setting in told_by.items() if getattr(self, need) and setting not in self.settings)
 
 
 def settings_of(function: Callable[..., Any]) -> frozenset[str]:
@@ -75,7 +73,7 @@ def require_callable(function: Callable[..., Any], what: str, given: tuple[str, 
 
 
 def needs_of(problem: _core.Problem) -> set[str]:
-    """What a function must be told of for this problem, besides causal: windows, packed, scales."""
+    """The Abilities that a function needs for this problem, besides causal: windows, packed, scales."""
     mask = problem.mask
     needs = (("windows", mask.left is not None or mask.right not in (None, 0)), ("packed", bool(mask.cu_seqlens)),
              ("scales", not has_usual_scale(problem)))
@@ -89,16 +87,10 @@ def has_usual_scale(problem: _core.Problem) -> bool:
 
 def fits(problem: _core.Problem, can: Abilities) -> bool:
     """Whether a function can be asked for the mask and the scale of a problem."""
-    left, right = problem.mask.left, problem.mask.right
-    causal = (left, right) == (None, 0)
-    full = (left, right) == (None, None)
-    if not (causal or full) and not can.windows:
+    needs = needs_of(problem)
+    if any(not getattr(can, need) for need in needs):
         return False
-    if can.causal is not None and (right == 0) != can.causal and (causal or full or can.causal):
-        return False
-    if problem.mask.cu_seqlens and not can.packed:
-        return False
-    return can.scales or has_usual_scale(problem)
+    return can.causal is None or (problem.mask.right == 0) == can.causal or ("windows" in needs and not can.causal)
 
 
 def adapted(case: _core.Case, can: Abilities) -> _core.Case:
@@ -114,7 +106,8 @@ def adapted(case: _core.Case, can: Abilities) -> _core.Case:
         seqlen, heads, head_dim, kv_heads=min(p.kv_heads, heads) if can.grouped else heads,
         batch=p.batch if can.batched else 1,
         mask=_core.Mask(p.mask.left, p.mask.right, borders), ranks=can.ranks or 1,
-        layout=can.layout, per_sequence=can.per_sequence and bool(borders), softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
+        layout=can.layout, per_sequence=can.per_sequence and bool(borders),
+        softmax_scale=None if has_usual_scale(p) else p.softmax_scale)
     return _core.Case(problem, case.data, case.seed)
 
 

@@ -52,7 +52,8 @@ class Judge:
     def __call__(self, case: _core.Case) -> Verdict:
         try:
             answer = self._asked(case)
-            verdict = self._judged(case, answer, causes=False)
+            differentiates = self._may_differentiate(answer)
+            verdict = self._judged(case, answer, causes=not differentiates)
         except Raised as raised:
             return Verdict(case, False, f"{case.name}: it raised an exception\n{raised}")
         except Misfit as misfit:
@@ -60,6 +61,8 @@ class Judge:
         if verdict.right:
             return verdict
         self.wrong.setdefault(case, answer.copy())
+        if not differentiates:
+            return verdict
         if verdict.is_wrong("out") and any(map(verdict.is_wrong, GRADIENTS)) and self._is_derivative(case):
             self.derived.add(case)
         return self._judged(case, answer)
@@ -91,11 +94,14 @@ class Judge:
             tensors = self.caller.call(case, self.caller.inputs(case) if given is None else given)
             return self.caller.claim(case, tensors)
 
+    def _may_differentiate(self, answer: Answer) -> bool:
+        """Whether the function has answered gradients that differences in float64 may be compared with."""
+        types = ("float64",) if self.caller.shared else ("float32", "float64")
+        return self.caller.dtype in types and not answer.claim.keys().isdisjoint(GRADIENTS)
+
     def _is_derivative(self, case: _core.Case) -> bool:
         """Whether the gradients are the derivative of out, by differences in float64: then only forward is wrong."""
         caller, dtype = self.caller, self.caller.dtype
-        if dtype != "float64" and (dtype != "float32" or caller.shared):
-            return False
         caller.dtype = "float64"
         try:
             with suppress(Raised, Misfit, _core.Error):

@@ -22,6 +22,21 @@ bool sees_received(const Evidence& e, Index row) {
   return false;
 }
 
+// Whether the rows of out that are no numbers are those that `expected` says: some of those that it speaks
+// of, and not all.
+template <class Expected>
+bool are_the_nan_rows(const Evidence& e, Expected expected) {
+  bool any = false, others = false;
+  for (const RowPlace& row : row_places(e.claim.out.extents())) {
+    const std::optional<bool> none = expected(row.row);
+    if (!none) continue;
+    const auto values = row_of(e.claim.out, row.batch, row.head, row.row);
+    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }) != *none) return false;
+    any = any || *none, others = others || !*none;
+  }
+  return any && others;
+}
+
 // Whether q and k were float16 numbers, whatever type the results are written in.
 bool are_float16(const Inputs& in) {
   const auto fits = [&](DType type) {
@@ -81,19 +96,14 @@ std::optional<Cause> cause_of_half_scores(const Evidence& e) {
 }
 
 std::optional<Cause> cause_of_scaled_mask(const Evidence& e) {
-  if (e.problem.softmax_scale > 0 || !e.is_wrong("out")) return {};
-  bool any = false, others = false;
-  for (const RowPlace& row : row_places(e.claim.out.extents())) {
-    const Position query = e.problem.queries[static_cast<std::size_t>(row.row)];
+  const auto hides_a_key = [&](Index row) -> std::optional<bool> {
+    const Position query = e.problem.queries[static_cast<std::size_t>(row)];
     const auto seen = std::ranges::count_if(
         e.problem.keys, [&](Position key) { return visible(e.problem.mask, query, key); });
-    if (seen == 0) continue;
-    const bool hides = seen < static_cast<std::ptrdiff_t>(e.problem.keys.size());
-    const auto values = row_of(e.claim.out, row.batch, row.head, row.row);
-    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }) != hides) return {};
-    any = any || hides, others = others || !hides;
-  }
-  if (!any || !others) return {};
+    if (seen == 0) return {};
+    return seen < static_cast<std::ptrdiff_t>(e.problem.keys.size());
+  };
+  if (e.problem.softmax_scale > 0 || !e.is_wrong("out") || !are_the_nan_rows(e, hides_a_key)) return {};
   return Cause{
       "mask-scaled",
       "every row that hides a key is no number, and no other row: masked scores of minus infinity are "
@@ -102,19 +112,8 @@ std::optional<Cause> cause_of_scaled_mask(const Evidence& e) {
 }
 
 std::optional<Cause> cause_of_unread_blocks(const Evidence& e) {
-  if (e.ring == nullptr || !e.has("out")) return {};
-  bool any = false, others = false;
-  const Extents& x = e.claim.out.extents();
-  for (Index b = 0; b < x.batch; ++b)
-    for (Index h = 0; h < x.heads; ++h)
-      for (Index row = 0; row < x.rows; ++row) {
-        const auto values = row_of(e.claim.out, b, h, row);
-        const bool none = std::ranges::any_of(values, [](double value) { return std::isnan(value); });
-        if (none != sees_received(e, row)) return {};
-        any = any || none;
-        others = others || !none;
-      }
-  if (!any || !others) return {};
+  const auto reads_more = [&](Index row) -> std::optional<bool> { return sees_received(e, row); };
+  if (e.ring == nullptr || !e.has("out") || !are_the_nan_rows(e, reads_more)) return {};
   return Cause{
       "solved-received-nan",
       "every row that sees a key of another rank's block is no number, and no other row: the buffer is "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verify/diagnose/solve/precision/few_digits.hpp"
@@ -123,30 +124,20 @@ bool holds(const Buffer& tensor, DType type) {
   return std::ranges::all_of(tensor.values<double>(), [=](double x) { return rounded(x, type) == x; });
 }
 
-Cause cause_by(const ScoreLaw& law, bool lse_alone) {
-  const std::string type(name_of(law.type));
-  std::string where = law.inputs ? "q, k and " : "";
-  where += "the scores are rounded to " + type;
-  switch (law.where) {
-    case ScoreRounding::kTwice:
-      where += " before they are scaled, and once more after it";
-      break;
-    case ScoreRounding::kBefore:
-      where += " before they are scaled";
-      break;
-    case ScoreRounding::kAfter:
-      where += " once they are scaled";
-      break;
-    case ScoreRounding::kQueries:
-      where += ", as is q once it is scaled";
-      break;
-    case ScoreRounding::kBothRoots:
-      where += ", as are q and k, each times the root of the scale";
-      break;
-  }
+constexpr std::pair<ScoreRounding, const char*> kWays[] = {
+    {ScoreRounding::kTwice, " before they are scaled, and once more after it"},
+    {ScoreRounding::kBefore, " before they are scaled"},
+    {ScoreRounding::kAfter, " once they are scaled"},
+    {ScoreRounding::kQueries, ", as is q once it is scaled"},
+    {ScoreRounding::kBothRoots, ", as are q and k, each times the root of the scale"},
+};
+
+Cause cause_by(const ScoreLaw& law, const std::string& where, bool lse_alone) {
   return {"solved-rounded-scores",
-          where + (lse_alone ? "; lse is computed from them, but needs scores in float32"
-                             : "; the softmax needs them in float32"),
+          (law.inputs ? "q, k and the scores are rounded to " : "the scores are rounded to ") +
+              std::string(name_of(law.type)) + where +
+              (lse_alone ? "; lse is computed from them, but needs scores in float32"
+                         : "; the softmax needs them in float32"),
           "Which type does the product of q and k have, and how many digits of it are left when exp or log "
           "reads it?"};
 }
@@ -165,10 +156,9 @@ std::optional<Cause> cause_of_rounded_scores(const Evidence& e) {
     const bool held = holds(e.inputs.q, type) && holds(e.inputs.k, type);
     for (const bool inputs : {false, true}) {
       if (inputs && held) continue;  // rounds nothing
-      for (const auto where : {ScoreRounding::kTwice, ScoreRounding::kBefore, ScoreRounding::kAfter,
-                               ScoreRounding::kQueries, ScoreRounding::kBothRoots}) {
+      for (const auto& [where, words] : kWays) {
         const ScoreLaw law{type, where, inputs};
-        if (fit_of(e, law, rows).is_good()) return cause_by(law, !e.is_wrong("out"));
+        if (fit_of(e, law, rows).is_good()) return cause_by(law, words, !e.is_wrong("out"));
       }
     }
   }
