@@ -27,25 +27,15 @@ WEEKS = [([101, 102], ""), ([103], ""), ([104, 105], "`./ringcraft run`"), ([106
          ([505], "Project: `verify` judges a ring of one's own"), ([], "**Exam 2**: all of it, the project in hand")]
 
 
-def graded(folder, lessons):
-    """The exercises of these lessons with their points, as the report on a class has them."""
-    subprocess.run([GRADER, "grade", folder / "class", "--out", folder / "grades", "--lessons", ",".join(map(str, lessons)),
-                    "--side-exercises", "--without", LAYERS], check=True, stdout=subprocess.DEVNULL)
-    return json.loads(marks.read(folder / "grades/report.json"))["exercises"]
-
-
 def exercises(lessons):
-    """Those of these lessons. Points of a side exercise stand in its report alone: a file that does not compile has one."""
+    """The exercises of these lessons with their points, as the report on a class has them that handed in nothing."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)  # another user judges
         (folder / "class/student").mkdir(parents=True)
-        for exercise in graded(folder, lessons):
-            if "." in exercise["id"]:
-                handed_in = folder / "class/student" / exercise["folder"]
-                handed_in.mkdir(exist_ok=True)
-                (handed_in / exercise["file"]).write_text("?\n")
-        return graded(folder, lessons)
+        subprocess.run([GRADER, "grade", folder / "class", "--out", folder / "grades", "--lessons", ",".join(map(str, lessons)),
+                        "--side-exercises", "--without", LAYERS], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(marks.read(folder / "grades/report.json"))["exercises"]
 
 
 def notebook_of():

@@ -1,14 +1,14 @@
 # Part of ./ringcraft: what a person sees of long work. Its output goes to a log; on a terminal one line,
-# drawn over itself, tells how far it is; without a terminal nothing is drawn.
+# drawn over itself, tells how far it is; without a terminal nothing is drawn, and what takes long is said once.
 # shellcheck shell=bash
 
 say() { printf 'ringcraft: %s\n' "$1" >&2; }
 
 # follow WHAT LOG: copies the input to LOG; on a terminal, after two seconds, one line says how far it is.
 # Understands the counts of ninja ("[12/64] ...") and of ctest ("12/64 Test #..."), and guesses the time
-# left from them.
+# left from them. Without a terminal, a line after half a minute says where to look.
 follow() {
-  local what=$1 text='' part status begin=$SECONDS passed=0 total=0 drawn=0 elapsed line
+  local what=$1 text='' part status begin=$SECONDS passed=0 total=0 drawn=0 told=0 elapsed line
   local count='^ *\[?([0-9]+)/([0-9]+)(\]| Test )'
   rm -f "$2" # it may belong to someone else, in a folder that is ours
   exec 8>"$2"
@@ -24,7 +24,12 @@ follow() {
     fi
     [ "$status" -eq 0 ] || [ "$status" -gt 128 ] || break
     elapsed=$((SECONDS - begin))
-    if [ "$elapsed" -lt 2 ] || [ ! -t 2 ] || [ "${TERM:-dumb}" = dumb ]; then continue; fi
+    if [ ! -t 2 ] || [ "${TERM:-dumb}" = dumb ]; then
+      [ "$elapsed" -lt 30 ] || [ "$told" -eq 1 ] || say "$what takes minutes; how far it is: $2"
+      [ "$elapsed" -lt 30 ] || told=1
+      continue
+    fi
+    [ "$elapsed" -ge 2 ] || continue
     line="$what: $elapsed s"
     [ "$passed" -eq 0 ] ||
       line="$what: $passed of $total, about $((elapsed * (total - passed) / passed)) s left"

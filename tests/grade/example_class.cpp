@@ -175,6 +175,7 @@ ClassResults example_class() {
   result(9, 4).attempts.clear();
   result(0, 0) = {{graded(0, 2), graded(0, 0), graded(0, 1)}, 1};
   result(0, 0).attempts[1].late = true;
+  result(0, 0).on_time = 2;
   result(0, 4).attempts = {graded(4, 2)};
   result(0, 4).attempts[0].report.rows[3].causes.push_back(
       {"RF5", "the mask is applied to local positions", "Which position has row 0 of rank 2?", true});

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 // check.
 constexpr const char* kJudge = R"(#!/bin/sh
 while [ $# -gt 0 ]; do
-  case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) seed=$2 ;; --confidential) words=hidden ;; esac
+  case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) [ "$2" = - ] && read -r seed ;; --confidential) words=hidden ;; esac
   shift
 done
 echo called >> "$(dirname "$0")/calls" 2>/dev/null
@@ -148,6 +148,46 @@ TEST_CASE("of several attempts the best counts, whenever it came") {
   CHECK(result.attempts.size() == 3);
   CHECK(result.points() == 3);
   CHECK(result.state() == State::kGraded);
+}
+
+TEST_CASE("beside a late attempt that counts the best of those on time is known") {
+  Class c;
+  const auto canvas = [&](const std::string& name, const std::string& text) {
+    fs::create_directories(c.folder / "class");
+    std::ofstream(c.folder / "class" / name) << text;
+  };
+  canvas("ada_12_100_merge.cpp", "wrong");
+  canvas("ada_LATE_12_101_merge-1.cpp", "right");
+  canvas("bob_LATE_13_102_merge.cpp", "right");
+  canvas("cyd_14_103_merge.cpp", "right");
+  canvas("cyd_LATE_14_104_merge-1.cpp", "right");
+  c.options.title = "Autumn";
+  c.options.roster = read_roster("Student,ID\nCyd,14\nDan,15\nAda,12\n", "r.csv");
+  const ClassResults results = grade(c.options);
+  CHECK(result_of(results, "ada").points() == 3);
+  CHECK(result_of(results, "ada").is_late());
+  REQUIRE(result_of(results, "ada").best_on_time() != nullptr);
+  CHECK(result_of(results, "ada").best_on_time()->report.points() == 0);
+  CHECK(result_of(results, "bob").is_late());
+  CHECK(result_of(results, "bob").best_on_time() == nullptr);
+  CHECK(!result_of(results, "cyd").is_late());
+  CHECK(text_of(c.options.out / "gradebook.csv") ==
+        "\"student\",\"name\",\"id\",\"104 Merge (3)\",\"sum (3)\",\"104 on time\",\"notes\"\r\n"
+        "\"ada\",\"ada\",\"12\",3,3,0,\"104 late\"\r\n"
+        "\"bob\",\"bob\",\"13\",3,3,,\"104 late\"\r\n"
+        "\"cyd\",\"cyd\",\"14\",3,3,3,\"\"\r\n");
+  CHECK(text_of(c.options.out / "roster.csv") ==
+        "\"Student\",\"ID\",\"104 Merge\"\r\n\"Cyd\",14,3\r\n\"Dan\",15,\"\"\r\n\"Ada\",12,3\r\n");
+  const std::string page = text_of(c.options.out / "index.html");
+  CHECK(page.find("Autumn") != page.npos);
+  CHECK(page.find("<small>late, 0 on time</small>") != page.npos);
+  CHECK(page.find("<small>late</small>") != page.npos);
+  CHECK(page.find("Dan") != page.npos);
+  CHECK(text_of(c.options.out / "students/ada.html").find("The best of those on time has 0 points.") !=
+        page.npos);
+  c.options.roster.reset();
+  grade(c.options);
+  CHECK(!fs::exists(c.options.out / "roster.csv"));
 }
 
 TEST_CASE("a judge that reports nothing has given no verdict, and the others get theirs") {

@@ -87,12 +87,12 @@ def read_csv(path, students):
     text = path.read_bytes().decode()
     assert text.endswith("\r\n") and "\n" not in text.replace("\r\n", "")
     rows = list(csv.reader(text.split("\r\n")[:-1], strict=True))
-    assert {len(row) for row in rows} == {3 + 6 + 2}, rows
+    assert {len(row) for row in rows} == {3 + 6 + 1 + 1 + 1}, rows
     for row, student in zip(rows[1:], students, strict=True):
         for cell in row:
             assert not re.match(r"\s*[=+\-@＝＋－＠]", cell), cell
-        assert row[0] == student["key"] and float(row[-2]) == student["points"]
-        for cell, result in zip(row[3:-2], student["results"], strict=True):
+        assert row[0] == student["key"] and float(row[-3]) == student["points"]
+        for cell, result in zip(row[3:-3], student["results"], strict=True):
             assert cell == "" if result["state"] != "graded" else float(cell) == result["points"]
     assert rows[3][1] == "'=HYPERLINK(\"http://example.com\",\"full points\")"
     assert rows[11][1] == "'＝1+1 \uffff"

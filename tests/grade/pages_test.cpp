@@ -115,7 +115,9 @@ TEST_CASE("only graded files have a number in the gradebook") {
   CHECK(csv.starts_with("\"student\",\"name\",\"id\",\"104 Merge (12)\""));
   CHECK(holds(csv, "\"ada\",\"Ada Lovelace\",\"\",8,"));
   CHECK(holds(csv, ",\"104 late\"\r\n"));
-  CHECK(holds(csv, ",12,6,,12,6,12,48,\"106 ungradable\"\r\n"));
+  CHECK(holds(csv, ",12,6,,12,6,12,48,12,\"106 ungradable\"\r\n"));
+  CHECK(holds(csv, ",\"sum (72)\",\"104 on time\",\"notes\"\r\n"));
+  CHECK(holds(csv, ",8,7.5,12,6,4,12,49.5,6,\"104 late\"\r\n"));  // the late one has 8, the best on time 6
 }
 
 TEST_CASE(

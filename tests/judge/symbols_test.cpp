@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* kLibrary =
     "lib.dir/ringcraft/core/buffer.cpp.o: _ZN9ringcraft6Buffer8set_rowsEl T 0 10\n"
+    "lib.dir/ringcraft/engine/block_engine.cpp.o: _ZN9ringcraft11BlockEngine8set_zeroEv T 0 10\n"
+    "lib.dir/ringcraft/engine/theory.cpp.o: _ZN9ringcraft6theoryEv T 0 10\n"
     "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5mergeEv W 0 10\n"
     "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5otherEv T 0 10\n"
     "lib.dir/ringcraft/attention/merge.cpp.o: _ZN9ringcraft5ErrorC2Ev W 0 10\n"
@@ -47,11 +49,13 @@ TEST_CASE("names of the namespace are distinguished from others") {
 
 TEST_CASE("symbols that belong to the lesson pass the gate") {
   CHECK(verdict("").empty());
-  CHECK(verdict("s.o: _ZN9ringcraft6Buffer8set_rowsEl U\n").empty());  // core
-  CHECK(verdict("s.o: _ZN9ringcraft6neededEv U\n").empty());           // the library's file calls it, too
-  CHECK(verdict("s.o: _ZN9ringcraft6inlineEv W 0 1\n").empty());       // an inline function of a header
-  CHECK(verdict("s.o: _ZN9ringcraft6helperEv t 0 1\n").empty());       // local
-  CHECK(verdict("s.o: _Z6helperv T 0 1\ns.o: printf U\n").empty());    // not ours
+  CHECK(verdict("s.o: _ZN9ringcraft6Buffer8set_rowsEl U\n").empty());        // core
+  CHECK(verdict("s.o: _ZN9ringcraft11BlockEngine8set_zeroEv U\n").empty());  // an engine is given
+  CHECK(verdict("s.o: _ZN9ringcraft6theoryEv U\n").size() == 1);             // the rest of its folder is not
+  CHECK(verdict("s.o: _ZN9ringcraft6neededEv U\n").empty());         // the library's file calls it, too
+  CHECK(verdict("s.o: _ZN9ringcraft6inlineEv W 0 1\n").empty());     // an inline function of a header
+  CHECK(verdict("s.o: _ZN9ringcraft6helperEv t 0 1\n").empty());     // local
+  CHECK(verdict("s.o: _Z6helperv T 0 1\ns.o: printf U\n").empty());  // not ours
   CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
 }
 

@@ -107,6 +107,25 @@ bool runs_kernels() {
 
 }  // namespace
 
+TEST_CASE("words that stay hidden are those of every exception, and a refused message keeps its cause") {
+  CheckOptions hidden;
+  hidden.words = Words::kHidden;
+  const Report thrown = check(104, kAttacks / "throws.cpp", hidden).report;
+  CHECK(row(thrown, "104.two-halves").sentence ==
+        "your program threw an exception, whose words are not shown here, in call 1 of merge");
+  const HandedIn no_modulo(303, kRoot / "tests/misconceptions/303_ring_forward/no_modulo");
+  const Report refused = check(303, no_modulo.file(), hidden).report;
+  CHECK(testing::contains(row(refused, "303.no-deadlock").sentence,
+                          "rank 1 addressed a rank that does not exist in call 1 of ring_forward"));
+  REQUIRE(row(refused, "303.no-deadlock").causes.size() == 1);
+  CHECK(row(refused, "303.no-deadlock").causes[0].id == "travel-modulo");
+  if (!runs_kernels()) return;
+  const HandedIn long_words(201, kRoot / "tests/attacks/201_naive_kernel/long_words");
+  const Report kernel = check(201, long_words.file(), hidden).report;
+  CHECK(!testing::contains(verify::text_of(kernel), "xxx"));
+  CHECK(testing::contains(row(kernel, "201.scores").sentence, "whose words are not shown here"));
+}
+
 TEST_CASE("without an executor a kernel is not judged, and says what is missing") {
   const std::filesystem::path file = kRoot / "kernels/forward/01_naive.cu";
   if (runs_kernels())

@@ -184,6 +184,7 @@ TEST_CASE("wrong submissions of side exercises fail in their row, and so does th
   const Report report = report_on(wrong);
   INFO(verify::text_of(report));
   CHECK_FALSE(report.good());
+  CHECK(all_points(puzzle_named(wrong.puzzle)) == report.all_points());
   const verify::ReportRow& row = row_of(report, wrong.puzzle, wrong.row);
   CHECK(row.status == Status::kFailed);
   CHECK(testing::contains(row.sentence, wrong.fragment));
@@ -197,6 +198,7 @@ TEST_CASE("right submissions of side exercises pass every row") {
   INFO(verify::text_of(report));
   CHECK(report.good());
   CHECK(report.points() == report.all_points());
+  CHECK(all_points(puzzle_named(right.puzzle)) == report.all_points());
   CHECK(report.count(Status::kPassed) == static_cast<int>(report.rows.size()));
 }
 

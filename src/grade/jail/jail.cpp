@@ -69,7 +69,7 @@ Layer another_user(const fs::path& tree) {
 
 std::vector<Layer> layers(const fs::path& tree) {
   std::vector<Layer> all{
-      {"intake", "a hand-in is one small text file: no link, no pipe, no hidden characters", true, ""},
+      {"intake", "a hand-in is one small text file: no link, no pipe, no letter that reorders others", true, ""},
       {"source", "the compiler opens the file itself and public headers, and nothing else", true, ""},
       {"object", "the compiled file defines its exercise, and calls what its lesson gives", true, ""},
       {"worker", "it computes in a process that knows neither expected values nor the verdict", true, ""}};

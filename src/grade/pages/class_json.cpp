@@ -34,6 +34,7 @@ json json_of(const Exercise& exercise, const Result& result) {
           {"state", name_of(result.state())},
           {"points", result.points()},
           {"best", result.attempts.empty() ? json() : json(result.best)},
+          {"on_time", result.on_time ? json(*result.on_time) : json()},
           {"attempts", attempts}};
 }
 

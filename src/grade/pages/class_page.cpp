@@ -48,7 +48,7 @@ std::string cards(const ClassResults& results) {
   for (const StudentResults& student : results.students)
     for (const Result& result : student.results) {
       ++states[result.state()];
-      late += result.counted() != nullptr && result.counted()->late ? 1 : 0;
+      late += result.is_late() ? 1 : 0;
     }
   std::vector<double> sums;
   for (const StudentResults& student : results.students) sums.push_back(student.points());
@@ -99,6 +99,14 @@ std::string shade_of(double points, double all) {
   return points >= all ? "p5" : fmt::format("p{}", std::clamp(static_cast<int>(points / all * 4) + 1, 1, 4));
 }
 
+// "late, 7 on time"
+std::string late_note(const Result& result) {
+  if (!result.is_late()) return "";
+  const Record* const on_time = result.best_on_time();
+  return fmt::format("<small>late{}</small>",
+                     on_time == nullptr ? "" : ", " + points_text(on_time->report.points()) + " on time");
+}
+
 std::string cell_of(const StudentResults& student, const Exercise& exercise, const Result& result,
                     double all) {
   const State state = result.state();
@@ -107,7 +115,7 @@ std::string cell_of(const StudentResults& student, const Exercise& exercise, con
   return fmt::format("<td class=\"{}\"><a href=\"students/{}#{}\">{}{}</a></td>",
                      graded ? shade_of(result.points(), all) : "open", escaped(student_file(student)),
                      anchor_of(exercise), graded ? points_text(result.points()) : std::string(name_of(state)),
-                     result.counted()->late ? "<small>late</small>" : "");
+                     late_note(result));
 }
 
 std::string points_table(const ClassResults& results) {
@@ -256,6 +264,28 @@ std::string layers(const ClassResults& results) {
                                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
+// Who is on the roster and has handed in nothing, and the reverse.
+std::string enrolment(const ClassResults& results) {
+  if (!results.enrolment) return "";
+  const auto& [roster, students] = *results.enrolment;
+  std::string absent;
+  for (std::size_t line = 0; line < students.size(); ++line)
+    if (!students[line] && !is_of_points(roster.rows[line]))
+      absent += "<li>" + isolated(shown(label_of(roster, line), kShortName)) + "</li>\n";
+  std::vector<const StudentResults*> unknown;
+  for (std::size_t s = 0; s < results.students.size(); ++s)
+    if (std::ranges::find(students, std::optional(s)) == students.end())
+      unknown.push_back(&results.students[s]);
+  return (absent.empty()
+              ? ""
+              : section("On the roster, and nothing handed in", "", "<ul>\n" + absent + "</ul>\n")) +
+         (unknown.empty() ? ""
+                          : section("Not on the roster",
+                                    "No line of the roster has this id or name, or several have it, or one "
+                                    "line has several of these: roster.csv lacks their points.",
+                                    "<p>" + links_to(unknown) + "</p>\n"));
+}
+
 std::string remarks(const ClassResults& results) {
   std::string items;
   for (const std::string& remark : results.remarks) items += "<li>" + isolated(remark) + "</li>\n";
@@ -275,11 +305,11 @@ std::string alike_file(const Alike& pair) {
 
 std::string class_page(const ClassResults& results) {
   const Tally tally = tally_of(results);
-  return framed(results.title, "<header>\n<p class=\"over\">A graded class</p>\n<h1>" +
-                                   isolated(results.title) + "</h1>\n" + cards(results) + "</header>\n" +
-                                   for_a_person(results) + points_table(results) + stuck(results, tally) +
-                                   mistakes(results, tally) + every_check(results, tally) +
-                                   alike_pairs(results) + layers(results) + remarks(results));
+  return framed(results.title,
+                "<header>\n<p class=\"over\">A graded class</p>\n<h1>" + isolated(results.title) + "</h1>\n" +
+                    cards(results) + "</header>\n" + for_a_person(results) + points_table(results) +
+                    stuck(results, tally) + mistakes(results, tally) + every_check(results, tally) +
+                    alike_pairs(results) + layers(results) + enrolment(results) + remarks(results));
 }
 
 }  // namespace ringcraft::grade

@@ -1,5 +1,6 @@
 // A gradebook as CSV, RFC 4180. A spreadsheet computes whatever begins like a formula, also between quotes.
 #include <algorithm>
+#include <charconv>
 
 #include "grade/pages/pages.hpp"
 #include "grade/pages/rows.hpp"
@@ -26,15 +27,49 @@ std::string notes_of(const ClassResults& results, const StudentResults& student)
   std::string notes;
   for (std::size_t i = 0; i < results.exercises.size(); ++i) {
     const Result& result = student.results[i];
-    const bool late = result.counted() != nullptr && result.counted()->late;
     for (const std::string& note :
          {result.state() == State::kGraded ? std::string() : std::string(name_of(result.state())),
-          late ? std::string("late") : std::string()})
+          result.is_late() ? std::string("late") : std::string()})
       if (!note.empty()) notes += (notes.empty() ? "" : "; ") + results.exercises[i].id + " " + note;
   }
   if (!student.remarks.empty())  // one of them may be a missing file under another name
     notes += (notes.empty() ? "" : "; ") + counted(student.remarks.size(), "file") + " passed over";
   return notes;
+}
+
+// An empty cell is no zero: nothing was judged.
+std::string points_cell(const Record* record) {
+  return record != nullptr && record->state == State::kGraded ? points_text(record->report.points()) : "";
+}
+
+// The exercises that have a second column: of somebody a late attempt counts.
+std::vector<std::size_t> with_late_ones(const ClassResults& results) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < results.exercises.size(); ++i)
+    if (std::ranges::any_of(results.students, [=](const auto& each) { return each.results[i].is_late(); }))
+      found.push_back(i);
+  return found;
+}
+
+// The column of an exercise, also as Canvas calls it, "104 Merge (12345)"; a new one if there is none.
+std::size_t column_of(const std::vector<std::string>& head, const std::string& heading) {
+  const auto found = std::ranges::find_if(
+      head, [&](const std::string& name) { return name == heading || name.starts_with(heading + " ("); });
+  return static_cast<std::size_t>(found - head.begin());
+}
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failure == std::errc() && end == text.data() + text.size();
+}
+
+// Cells of a roster: a number, which may have a sign, stays one.
+std::string line_of(const std::vector<std::string>& cells, char separator) {
+  std::string line;
+  for (const std::string& each : cells)
+    line += (&each == cells.data() ? "" : std::string(1, separator)) + (is_number(each) ? each : cell(each));
+  return line + "\r\n";
 }
 
 // A row for each member of a group.
@@ -45,19 +80,43 @@ std::vector<Person> people_of(const StudentResults& student) {
 }  // namespace
 
 std::string gradebook_csv(const ClassResults& results) {
+  const std::vector<std::size_t> late = with_late_ones(results);
   std::string csv = "\"student\",\"name\",\"id\"";
   for (std::size_t i = 0; i < results.exercises.size(); ++i)
     csv += "," + cell(heading_of(results.exercises[i]) + " (" + points_text(results.all_points[i]) + ")");
-  csv += "," + cell("sum (" + points_text(results.points()) + ")") + ",\"notes\"\r\n";
+  csv += "," + cell("sum (" + points_text(results.points()) + ")");
+  for (const std::size_t i : late) csv += "," + cell(results.exercises[i].id + " on time");
+  csv += ",\"notes\"\r\n";
   for (const StudentResults& student : results.students) {
     std::string points;
-    for (const Result& result : student.results)  // an empty cell is no zero: nothing was judged
-      points += "," + (result.state() == State::kGraded ? points_text(result.points()) : "");
-    points += "," + points_text(student.points()) + "," + cell(notes_of(results, student)) + "\r\n";
+    for (const Result& result : student.results) points += "," + points_cell(result.counted());
+    points += "," + points_text(student.points());
+    for (const std::size_t i : late) points += "," + points_cell(student.results[i].best_on_time());
+    points += "," + cell(notes_of(results, student)) + "\r\n";
     for (const Person& person : people_of(student))
       csv += cell(student.key) + "," + cell(person.name.empty() ? student.name : person.name) + "," +
              cell(person.id) + points;
   }
+  return csv;
+}
+
+std::string roster_csv(const ClassResults& results) {
+  const auto& [roster, students] = results.enrolment.value();
+  std::vector<std::vector<std::string>> rows = roster.rows;
+  std::vector<std::string> head = roster.head;
+  for (std::size_t i = 0; i < results.exercises.size(); ++i) {
+    const std::size_t column = column_of(head, heading_of(results.exercises[i]));
+    head.resize(std::max(head.size(), column + 1), heading_of(results.exercises[i]));
+    for (std::size_t line = 0; line < rows.size(); ++line) {
+      rows[line].resize(head.size());
+      if (is_of_points(roster.rows[line])) rows[line][column] = points_text(results.all_points[i]);
+      if (!students[line]) continue;
+      const std::string points = points_cell(results.students[*students[line]].results[i].counted());
+      if (!points.empty()) rows[line][column] = points;
+    }
+  }
+  std::string csv = line_of(head, roster.separator);
+  for (const auto& row : rows) csv += line_of(row, roster.separator);
   return csv;
 }
 

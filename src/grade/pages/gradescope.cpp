@@ -65,7 +65,7 @@ std::string line_of(const Exercise& exercise, const Result& result, double all) 
               : std::string(name_of(result.state()));
   if (result.attempts.size() > 1)
     line += fmt::format(", attempt {} of {}", result.best + 1, result.attempts.size());
-  if (result.counted() != nullptr && result.counted()->late) line += ", handed in late";
+  if (result.is_late()) line += ", handed in late";
   return line + "\n";
 }
 

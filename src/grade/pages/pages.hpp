@@ -27,9 +27,14 @@ std::string student_page(const ClassResults& results, const StudentResults& stud
 std::string class_page(const ClassResults& results);
 
 /// A gradebook: CSV (RFC 4180) with a row per student, or per member of a group, with the id that the
-/// course's system gave, a column per exercise and the sum. Cells that a spreadsheet would compute are made
+/// course's system gave, a column per exercise and the sum; for exercises of which somebody's late attempt
+/// counts, a column with the best of those on time. Cells that a spreadsheet would compute are made
 /// plain text.
 std::string gradebook_csv(const ClassResults& results);
+
+/// The class's roster with a column for each exercise, which replaces one of the same name: what the course's
+/// system exported, for it to import. Cells without a verdict are left as they are. The class has a roster.
+std::string roster_csv(const ClassResults& results);
 
 /// JUnit XML: a test suite per student, a test case per check.
 std::string junit_xml(const ClassResults& results);

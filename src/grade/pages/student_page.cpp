@@ -148,7 +148,12 @@ std::string section_of(const Exercise& exercise, const Result& result, double al
                        escaped(explained(State::kMissing)), escaped(exercise.folder + "/" + exercise.file),
                        passed_over ? " Files that were passed over stand at the end of this page." : "");
   markup += "<p class=\"dim\">" + isolated(record->name) + "</p>\n";
-  if (record->late) markup += "<p>Handed in late.</p>\n";
+  if (record->late)
+    markup += fmt::format("<p>Handed in late.{}</p>\n",
+                          result.best_on_time() == nullptr
+                              ? ""
+                              : fmt::format(" The best of those on time has {} points.",
+                                            points_text(result.best_on_time()->report.points())));
   markup += attempts_of(result);
   if (record->state != State::kGraded) markup += notice_of(*record);
   if (record->report.count(Status::kFailed) > 0)

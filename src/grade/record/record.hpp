@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grade/intake/class_folder.hpp"
+#include "grade/intake/roster.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::grade {
@@ -41,11 +42,19 @@ struct Record {
 struct Result {
   std::vector<Record> attempts = {};  ///< from the first to the last
   std::size_t best = 0;               ///< of attempts, the one that counts: the most points, then the first
+  std::optional<std::size_t> on_time = {};  ///< the same of those that are not late, where that one is
 
   /// The attempt that counts; null if there is none.
   const Record* counted() const { return attempts.empty() ? nullptr : &attempts[best]; }
   State state() const { return attempts.empty() ? State::kMissing : attempts[best].state; }
   double points() const { return attempts.empty() ? 0 : attempts[best].report.points(); }
+  /// Whether the attempt that counts is late.
+  bool is_late() const { return !attempts.empty() && attempts[best].late; }
+  /// The best graded attempt that is not late; null if there is none.
+  const Record* best_on_time() const {
+    const Record* const one = !is_late() ? counted() : on_time ? &attempts[*on_time] : nullptr;
+    return one != nullptr && one->state == State::kGraded ? one : nullptr;
+  }
 };
 
 /// One student.
@@ -82,17 +91,24 @@ struct Same {
   bool is_library = false;            ///< it is the library's own
 };
 
+/// A class as its course's system knows it, and who of them has handed in.
+struct Enrolment {
+  Roster roster;
+  std::vector<std::optional<std::size_t>> students;  ///< for each line of it the index of a student
+};
+
 /// A graded class.
 struct ClassResults {
-  std::string title;  ///< the name of the folder
+  std::string title;  ///< the name of the folder, or what it was called
   std::vector<Exercise> exercises;
-  std::vector<double> all_points;         ///< of each exercise
-  std::vector<StudentResults> students;   ///< by key
-  std::vector<Layer> layers;              ///< of this host
-  std::vector<Alike> alike = {};          ///< from the most alike to the least
-  std::vector<Same> same = {};            ///< by exercise
-  std::vector<std::string> remarks = {};  ///< see ClassFolder
-  double points() const;                  ///< of all exercises, at most
+  std::vector<double> all_points;           ///< of each exercise
+  std::vector<StudentResults> students;     ///< by key
+  std::vector<Layer> layers;                ///< of this host
+  std::vector<Alike> alike = {};            ///< from the most alike to the least
+  std::vector<Same> same = {};              ///< by exercise
+  std::vector<std::string> remarks = {};    ///< see ClassFolder
+  std::optional<Enrolment> enrolment = {};  ///< if there was a roster
+  double points() const;                    ///< of all exercises, at most
 };
 
 }  // namespace ringcraft::grade

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -148,7 +149,7 @@ class Grader {
   }
 
   ClassResults results() const {
-    ClassResults all{.title = options_.folder.filename().string(),
+    ClassResults all{.title = options_.title.empty() ? options_.folder.filename().string() : options_.title,
                      .exercises = options_.exercises,
                      .all_points = options_.all_points,
                      .students = {},
@@ -160,6 +161,7 @@ class Grader {
         for (const Record& record : student.results[e].attempts)
           all.all_points[e] = std::max(all.all_points[e], record.report.all_points());
     if (options_.only_handed_in) leave_out_missing(all);
+    if (options_.roster) all.enrolment = enrolment_of(*options_.roster, all.students);
     return all;
   }
 
@@ -173,6 +175,18 @@ class Grader {
       all.all_points.erase(all.all_points.begin() + index);
       for (StudentResults& student : all.students) student.results.erase(student.results.begin() + index);
     }
+  }
+
+  static Enrolment enrolment_of(const Roster& roster, const std::vector<StudentResults>& students) {
+    std::vector<Person> people;
+    std::vector<std::size_t> whose;
+    for (std::size_t s = 0; s < students.size(); ++s)
+      for (const Person& person : students[s].people) people.push_back(person), whose.push_back(s);
+    Enrolment all{roster, std::vector<std::optional<std::size_t>>(roster.rows.size())};
+    const auto lines = lines_of(roster, people);
+    for (std::size_t p = 0; p < people.size(); ++p)
+      if (lines[p] && std::ranges::count(lines, lines[p]) == 1) all.students[*lines[p]] = whose[p];
+    return all;
   }
 
   // Reports of another class are not overwritten.
@@ -249,9 +263,10 @@ class Grader {
     const fs::path own = prepared(fmt::format("judge-{}", slot)), report = own / "out" / "report.json";
     const std::uint64_t seed = ledger_.secret().seed_for(student, hand_in.exercise, digest);
     process::Command command{.arguments = {options_.program, "check", hand_in.exercise, "--file",
-                                           hand_in.file, "--seed", std::to_string(seed), "--json", report},
+                                           hand_in.file, "--seed", "-", "--json", report},
                              .environment = {"LC_ALL=C.UTF-8"},
                              .folder = "/",
+                             .input = with_seed(seed, slot),
                              .output_limit = kMostSaid};
     process::inherit(command.environment, {"PATH"});
     if (words == judge::Words::kHidden) command.arguments.emplace_back("--confidential");
@@ -264,6 +279,15 @@ class Grader {
         process::run_command(jailed(std::move(command), layers_, sight), kLongestJudgement);
     if (!has_room(sight, layers_)) return {State::kUnjudged, "the disk that the judge works on is full", {}};
     return verdict_of(finished, report);
+  }
+
+  // A file with the seed, for us alone: other users of this machine see the arguments of a command.
+  fs::path with_seed(std::uint64_t seed, std::size_t slot) const {
+    const fs::path file = scratch_.path() / fmt::format("seed-{}", slot);
+    write_whole(file, "");
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    std::ofstream(file) << seed << "\n";
+    return file;
   }
 
   std::optional<ControlGroup> new_group() {
@@ -332,14 +356,16 @@ class Grader {
   }
 
   // The hand-in of a student that counts for an exercise: the most points; of those the first, a graded one
-  // before all others.
-  std::optional<std::size_t> counted(std::size_t s, const std::string& exercise) const {
+  // before all others. `late`: whether late ones are among them.
+  std::optional<std::size_t> counted(std::size_t s, const std::string& exercise, bool late = true) const {
     std::optional<std::size_t> best;
     const auto worth = [&](std::size_t h) {
       return std::pair(records_[s][h].state == State::kGraded, records_[s][h].report.points());
     };
     for (std::size_t h = 0; h < records_[s].size(); ++h)
-      if (records_[s][h].exercise == exercise && (!best || worth(h) > worth(*best))) best = h;
+      if (records_[s][h].exercise == exercise && (late || !records_[s][h].late) &&
+          (!best || worth(h) > worth(*best)))
+        best = h;
     return best;
   }
 
@@ -348,10 +374,11 @@ class Grader {
     StudentResults all{student.key, student.name, student.remarks, {}, student.people};
     for (const Exercise& exercise : options_.exercises) {
       Result& result = all.results.emplace_back();
-      const auto best = counted(s, exercise.id);
+      const auto best = counted(s, exercise.id), on_time = counted(s, exercise.id, false);
       for (std::size_t h = 0; h < records_[s].size(); ++h) {
         if (records_[s][h].exercise != exercise.id) continue;
         if (h == best) result.best = result.attempts.size();
+        if (h == on_time && h != best) result.on_time = result.attempts.size();
         result.attempts.push_back(records_[s][h]);
       }
     }

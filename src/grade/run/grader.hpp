@@ -20,8 +20,10 @@ struct GradeOptions {
   std::filesystem::path folder;          ///< what was handed in (read_class)
   std::filesystem::path out;             ///< of the ledger; it is made
   std::vector<Exercise> exercises;       ///< in the order of the reports
-  std::vector<double> all_points;        ///< of each exercise; 0 where its reports say
+  std::vector<double> all_points;        ///< of each exercise
   bool only_handed_in = false;           ///< leave out exercises that nobody has handed in
+  std::string title = {};                ///< of the class; empty: the name of the folder
+  std::optional<Roster> roster = {};     ///< everyone in the class
   std::optional<Submission> whose = {};  ///< of one student's hand-in, if `folder` is one, and no class
   std::optional<Secret> secret = {};     ///< empty: that of the ledger, or a new one
   int jobs = 1;                          ///< files that are judged at a time

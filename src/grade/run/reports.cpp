@@ -46,6 +46,10 @@ void write_reports(const ClassResults& results, const std::filesystem::path& fol
   write_whole(folder / "index.html", class_page(results));
   write_whole(folder / "report.json", json_of(results));
   write_whole(folder / "gradebook.csv", gradebook_csv(results));
+  if (results.enrolment)
+    write_whole(folder / "roster.csv", roster_csv(results));
+  else
+    std::filesystem::remove(folder / "roster.csv");
   write_whole(folder / "junit.xml", junit_xml(results));
   write_whole(folder / "times.json", times_json(results));
 }

@@ -2,8 +2,8 @@
 /// @file
 /// The symbol gate: the names that a student's object may define and call. The rule is derived from the
 /// library's own objects with nm, so that it cannot become outdated: the object defines what the library's
-/// object of the same file defines, and calls core, problem, what that object calls, and what a lesson
-/// declares beyond it.
+/// object of the same file defines, and calls core, problem, the methods of a block engine, what that object
+/// calls, and what a lesson declares beyond it.
 
 #include <set>
 #include <string>

@@ -76,7 +76,7 @@ class KernelHead {
 /// The rows [first, last) of a single head's numbers, `width` to a row.
 std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width);
 
-/// Throws Wrong if a launch ended with a finding (sign::kFinding), or with another exception.
+/// Throws Wrong if a launch ended with a finding (sign::kFinding).
 void require_no_finding(const std::string& name, const KernelRun& run);
 
 /// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must

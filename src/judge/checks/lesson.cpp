@@ -28,6 +28,12 @@ const std::vector<Check>& checks_of(const Lesson& lesson) {
               "call ./ringcraft check " + std::to_string(lesson.number), Code::kMissing);
 }
 
+double all_points(const std::vector<Check>& checks) {
+  double points = 0;
+  for (const Check& check : checks) points += check.weight;
+  return points;
+}
+
 const Lesson& lesson_numbered(int number) {
   const auto& lessons = all_lessons();
   const auto found = std::ranges::find(lessons, number, &Lesson::number);

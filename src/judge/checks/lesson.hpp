@@ -211,7 +211,7 @@ struct Lesson {
   std::string title;              ///< "Merge"
   std::string source;             ///< the library's own file: "src/ringcraft/attention/merge.cpp"
   std::string function;           ///< the exercise: "merge"
-  std::set<std::string> allowed;  ///< names beyond core and problem that the student may call
+  std::set<std::string> allowed;  ///< names beyond those that the symbol gate gives to all
   bool timed = false;             ///< compiled with the library's flags, for checks that compare times
   bool counted = false;           ///< compiled so that its steps are counted (worker/steps.hpp)
 
@@ -226,6 +226,9 @@ struct Lesson {
 std::vector<Check> (*checks_in_program(int lesson))();
 /// The checks of a lesson, made once. Throws Error if this program is not built with them.
 const std::vector<Check>& checks_of(const Lesson& lesson);
+
+/// The sum of their weights.
+double all_points(const std::vector<Check>& checks);
 
 /// All lessons that can be checked, by number.
 const std::vector<Lesson>& all_lessons();

@@ -194,17 +194,18 @@ KernelRun merge_rows(const MergeKernelCall& kernel, const std::string& label, Pa
   auto out = wide(acc.out), max = narrow(acc.max), sum = narrow(acc.sum);
   auto block_out = wide(block.out), block_max = narrow(block.max), block_sum = narrow(block.sum);
   const Kept<float> kept[] = {{"block.out", block_out}, {"block.max", block_max}, {"block.sum", block_sum}};
-  KernelRun answer = kernel.call({.out = out,
-                                  .max = max,
-                                  .sum = sum,
-                                  .block_out = block_out,
-                                  .block_max = block_max,
-                                  .block_sum = block_sum,
-                                  .rows = acc.rows,
-                                  .head_dim = static_cast<int>(acc.head_dim),
-                                  .skipped = how.skipped,
-                                  .order = how.order,
-                                  .count_traffic = how.count_traffic});
+  const MergeStep step{.out = out,
+                       .max = max,
+                       .sum = sum,
+                       .block_out = block_out,
+                       .block_max = block_max,
+                       .block_sum = block_sum,
+                       .rows = acc.rows,
+                       .head_dim = static_cast<int>(acc.head_dim),
+                       .skipped = how.skipped,
+                       .order = how.order,
+                       .count_traffic = how.count_traffic};
+  KernelRun answer = with_label(label + ": ", [&] { return kernel.call(step); });
   require_no_finding(label, answer);
   for (const auto& each : kept) each.require_same();
   unwrap(label, name_of_out(acc), out, how.skipped, acc.out);

@@ -208,7 +208,7 @@ verify::TravelExhibit stuck_exhibit(const Misbehaviour& misbehaviour, int ranks,
                                     std::vector<Index> block) {
   verify::TravelExhibit stuck{ranks, exchanges};
   stuck.block = std::move(block);
-  if (misbehaviour.kind() == Misbehaviour::Kind::kThrew) stuck.thrown = misbehaviour.what();
+  stuck.refused = misbehaviour.refused();
   if (misbehaviour.kind() == Misbehaviour::Kind::kMessages)
     for (const RankLog& log : misbehaviour.logs()) {
       auto& party = stuck.parties.emplace_back();

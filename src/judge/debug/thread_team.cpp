@@ -62,10 +62,12 @@ CallRecord ThreadTeam::call(const std::string& exercise, const std::vector<Bytes
   const std::string where = " in call " + std::to_string(++calls_) + " of " + exercise;
   const std::size_t size = requests.size();
   CallRecord record{std::vector<Bytes>(size), std::vector<Index>(size * size), {}, std::vector<int>(size)};
-  const auto threw = [&](int rank, const std::string& what, Thrown thrown = Thrown::kOther) {
+  const auto threw = [&](int rank, const std::string& what, Thrown thrown = Thrown::kOther,
+                         Refusal refused = Refusal::kNone) {
     return Misbehaviour(
-        kind_of(thrown), "exception",
-        name_of_rank(rank, static_cast<int>(size)) + " threw \"" + cleaned(what, 400) + "\"" + where);
+               kind_of(thrown), "exception",
+               name_of_rank(rank, static_cast<int>(size)) + " threw \"" + cleaned(what, 400) + "\"" + where)
+        .because(refused);
   };
   const auto body = [&](ThreadCommunicator& inner) {
     const auto rank = static_cast<std::size_t>(inner.rank());
@@ -77,7 +79,7 @@ CallRecord ThreadTeam::call(const std::string& exercise, const std::vector<Bytes
     } catch (const Switchboard::Failed&) {
       throw;
     } catch (const std::exception& error) {
-      throw threw(inner.rank(), error.what(), kind_of(error));
+      throw threw(inner.rank(), error.what(), kind_of(error), refusal_of(error));
     } catch (...) {
       throw threw(inner.rank(), "something that is no std::exception");
     }

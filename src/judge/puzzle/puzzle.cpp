@@ -2,8 +2,7 @@
 #include "judge/puzzle/puzzle.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <map>
 
 #include "judge/checks/lesson.hpp"
 #include "judge/puzzle/puzzle_kinds.hpp"
@@ -14,6 +13,46 @@
 #include "ringcraft/io/text_file.hpp"
 
 namespace ringcraft::judge {
+namespace {
+
+using verify::ReportRow;
+using verify::Status;
+
+// The reason why a row is not tried; empty if it is.
+std::string obstacle(const std::string& puzzle_id, const PuzzleRow& row,
+                     const std::map<std::string, Status>& statuses) {
+  for (const std::string& need : row.needs)
+    if (statuses.at(need) != Status::kPassed) return "not tried: it needs " + puzzle_id + "." + need;
+  return {};
+}
+
+// Runs the rows in order. Mistakes of a submission become rows, never exceptions.
+void run_rows(const std::string& puzzle_id, const std::vector<PuzzleRow>& rows,
+              std::vector<ReportRow>& report) {
+  std::map<std::string, Status> statuses;
+  for (const PuzzleRow& row : rows) {
+    ReportRow& made = report.emplace_back();
+    made.id = puzzle_id + "." + row.id;
+    made.claim = row.claim;
+    made.weight = row.weight;
+    made.sentence = obstacle(puzzle_id, row, statuses);
+    if (made.sentence.empty()) {
+      made.status = Status::kFailed;
+      made.hint = row.hint;
+      try {
+        row.run();
+        made.status = Status::kPassed;
+      } catch (const Wrong& wrong) {
+        made.sentence = wrong.sentence();
+      } catch (const Error& error) {
+        made.sentence = error.what();
+      }
+    }
+    statuses[row.id] = made.status;
+  }
+}
+
+}  // namespace
 
 const Puzzle& puzzle_named(const std::string& id) {
   const auto found = std::ranges::find(puzzles(), id, &Puzzle::id);
@@ -21,6 +60,13 @@ const Puzzle& puzzle_named(const std::string& id) {
   std::string known;
   for (const Puzzle& puzzle : puzzles()) known += (known.empty() ? "" : ", ") + puzzle.id;
   throw Error("side exercise", "one of " + known, shown(id), "see ./ringcraft lessons for the road");
+}
+
+double all_points(const Puzzle& puzzle) {
+  const CheckOptions options;
+  double points = puzzle.runs_checks ? all_points(checks_of(lesson_numbered(puzzle.lesson()))) : 0;
+  for (const PuzzleRow& row : puzzle.rows({"", "", options})) points += row.weight;
+  return points;
 }
 
 std::filesystem::path puzzle_folder(const Puzzle& puzzle) {
@@ -63,8 +109,11 @@ verify::Report check_puzzle(const std::string& id, const std::filesystem::path& 
 verify::Report check_puzzle_file(const std::string& id, const std::filesystem::path& file,
                                  const CheckOptions& options) {
   const Puzzle& puzzle = puzzle_named(id);
-  return {"Lesson " + id + ", " + puzzle.kind + ": " + puzzle.title,
-          puzzle.judge({file, read_text_file("check", file, kLargestOwnFile), options})};
+  verify::Report report{"Lesson " + id + ", " + puzzle.kind + ": " + puzzle.title, {}};
+  const Submission handed_in{file, read_text_file("check", file, kLargestOwnFile), options};
+  if (puzzle.runs_checks) report.rows = check(puzzle.lesson(), file, options).report.rows;
+  run_rows(id, puzzle.rows(handed_in), report.rows);
+  return report;
 }
 
 }  // namespace ringcraft::judge

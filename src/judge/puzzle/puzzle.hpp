@@ -26,6 +26,16 @@ struct Submission {
   const CheckOptions& options;  ///< of the check
 };
 
+/// One claim about a submission.
+struct PuzzleRow {
+  std::string id;                  ///< "pairs"; reports show "401.predict.pairs"
+  double weight;                   ///< points
+  std::vector<std::string> needs;  ///< ids of earlier rows; if one of them did not pass, this one is skipped
+  std::string claim;               ///< the property that should hold, as a sentence
+  std::string hint;                ///< the next thing to consider, one sentence
+  std::function<void()> run;       ///< returns, or throws Wrong or Error, whose sentence is the verdict
+};
+
 /// One side exercise.
 struct Puzzle {
   std::string id;       ///< "301.deadlock": the lesson, and the name of its folder below puzzles/
@@ -38,8 +48,9 @@ struct Puzzle {
   std::function<std::string(std::uint64_t seed)> given;
   /// The given text with right answers, where they are computed; for tests.
   std::function<std::string(std::uint64_t seed)> solved = {};
-  /// The rows of the verdict. Mistakes of a submission become rows, never exceptions.
-  std::function<std::vector<verify::ReportRow>(const Submission&)> judge;
+  bool runs_checks = false;  ///< whether the lesson's own checks judge the file, too, before the rows below
+  /// What the verdict on a submission claims, in order. The submission must outlive them.
+  std::function<std::vector<PuzzleRow>(const Submission&)> rows;
 
   /// The number before the point.
   int lesson() const { return std::stoi(id.substr(0, 3)); }
@@ -51,6 +62,9 @@ struct Puzzle {
 const std::vector<Puzzle>& puzzles();
 /// The puzzle of this id. Throws Error if there is none.
 const Puzzle& puzzle_named(const std::string& id);
+
+/// The points of all rows of a puzzle's verdict, those of the lesson's checks included.
+double all_points(const Puzzle& puzzle);
 
 /// The folder of a puzzle in the source tree: README.md, hints, the given file.
 std::filesystem::path puzzle_folder(const Puzzle& puzzle);

@@ -143,7 +143,7 @@ std::string filled(const Form& form) {
 
 Puzzle prediction(const std::string& id, const std::string& title, const std::string& task,
                   std::function<Form(std::uint64_t seed)> form) {
-  const auto judge = [=](const Submission& handed_in) {
+  const auto rows_of = [=](const Submission& handed_in) {
     const auto answers = std::make_shared<std::vector<Given>>();
     const std::string file = handed_in.file.filename().string();
     std::vector<PuzzleRow> rows{
@@ -153,7 +153,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
          "The file is the form that was given; at most its blanks have changed.",
          "Only the ___ are yours; ./ringcraft start writes the form again where the "
          "file is moved away. A form that was started with --seed is checked with it, too.",
-         [&] {
+         [=, &handed_in] {
            const std::vector<TextLine> lines = lines_of(handed_in);
            const std::uint64_t seed = handed_in.options.seed;
            require_seed(lines, file, seed);
@@ -164,7 +164,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
       row.run = [answers, name = row.id] { require_right(*answers, name); };
       rows.push_back(std::move(row));
     }
-    return judged(id, rows);
+    return rows;
   };
   return {.id = id,
           .kind = "predict",
@@ -174,7 +174,7 @@ Puzzle prediction(const std::string& id, const std::string& title, const std::st
           .seeded = true,
           .given = [form](std::uint64_t seed) { return words_of(form(seed)); },
           .solved = [form](std::uint64_t seed) { return filled(form(seed)); },
-          .judge = judge};
+          .rows = rows_of};
 }
 
 }  // namespace ringcraft::judge

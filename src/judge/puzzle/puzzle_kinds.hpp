@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Building blocks for a new puzzle: rows in a table of claims, texts read line by line with the place of
-/// every mistake, and the two kinds that need nothing else, repairs and forms.
+/// Building blocks for a new puzzle: texts read line by line with the place of every mistake, and the two
+/// kinds that need nothing else, repairs and forms.
 
 #include <functional>
 #include <string>
@@ -12,21 +12,6 @@
 #include "judge/wire/exercise.hpp"
 
 namespace ringcraft::judge {
-
-// ---- rows
-
-/// One claim about a submission.
-struct PuzzleRow {
-  std::string id;                  ///< "pairs"; reports show "401.predict.pairs"
-  double weight;                   ///< points
-  std::vector<std::string> needs;  ///< ids of earlier rows; if one of them did not pass, this one is skipped
-  std::string claim;               ///< the property that should hold, as a sentence
-  std::string hint;                ///< the next thing to consider, one sentence
-  std::function<void()> run;       ///< returns, or throws Wrong or Error, whose sentence is the verdict
-};
-
-/// Runs the rows in order.
-std::vector<verify::ReportRow> judged(const std::string& puzzle_id, const std::vector<PuzzleRow>& rows);
 
 // ---- texts
 

@@ -40,29 +40,31 @@ int changed_lines(std::string_view before, std::string_view after) {
 }
 
 Puzzle repair(const std::string& id, const std::string& title, const std::string& task, int most_changes) {
-  Puzzle puzzle{
-      .id = id, .kind = "find the bug", .title = title, .task = task, .file = "", .given = {}, .judge = {}};
+  Puzzle puzzle{.id = id,
+                .kind = "find the bug",
+                .title = title,
+                .task = task,
+                .file = "",
+                .given = {},
+                .runs_checks = true,
+                .rows = {}};
   puzzle.file = puzzle.name() + ".cpp";
-  const int lesson = puzzle.lesson();
   const std::string file = puzzle.file;
   puzzle.given = [=](std::uint64_t) { return given_file(id, file); };
-  puzzle.judge = [=](const Submission& handed_in) {
-    auto rows = check(lesson, handed_in.file, handed_in.options).report.rows;
-    const PuzzleRow kept{
-        "kept",
-        1,
-        {},
-        "It is a repair: at most " + counted(most_changes, "line") + " differ from the file that was given.",
-        "The mistake is small; put the other lines back, and change only what must change.",
-        [&] {
-          const int changes = changed_lines(given_file(id, file), handed_in.text);
-          if (changes > most_changes)
-            throw Wrong(sign::kValues, "too-many-lines",
-                        "{} differ from the given file, and {} are more than enough",
-                        Shown{static_cast<double>(changes), counted(changes, "line")}, most_changes);
-        }};
-    rows.push_back(judged(id, {kept}).front());
-    return rows;
+  puzzle.rows = [=](const Submission& handed_in) {
+    return std::vector<PuzzleRow>{
+        {"kept",
+         1,
+         {},
+         "It is a repair: at most " + counted(most_changes, "line") + " differ from the file that was given.",
+         "The mistake is small; put the other lines back, and change only what must change.",
+         [=, &handed_in] {
+           const int changes = changed_lines(given_file(id, file), handed_in.text);
+           if (changes > most_changes)
+             throw Wrong(sign::kValues, "too-many-lines",
+                         "{} differ from the given file, and {} are more than enough",
+                         Shown{static_cast<double>(changes), counted(changes, "line")}, most_changes);
+         }}};
   };
   return puzzle;
 }

@@ -141,9 +141,11 @@ void Round::handle(int rank, Frame frame) {
       case FrameKind::kThrew: {
         const std::string words = cleaned(get_string(from), 400);
         const auto thrown = from.number<Thrown>();
-        if (thrown > Thrown::kNotWritten) throw Violation("sent the judge an exception of no kind");
+        const auto refused = from.number<Refusal>();
+        if (thrown > Thrown::kNotWritten || refused > Refusal::kAlreadyReceiving)
+          throw Violation("sent the judge an exception of no kind");
         misbehaved(kind_of(thrown), "exception", rank,
-                   words_ == Words::kShown ? "threw \"" + words + "\"" : "threw an exception");
+                   words_ == Words::kShown ? "threw \"" + words + "\"" : described(refused), " in ", refused);
       }
       default:
         throw Violation("wrote bytes of its own to the judge's connection");

@@ -74,9 +74,11 @@ class Round {
   Member& member(int rank) const { return *members_[static_cast<std::size_t>(rank)]; }
   std::string who(int rank) const { return name_of_rank(rank, size()); }
   [[noreturn]] void misbehaved(Misbehaviour::Kind kind, const std::string& code, int rank,
-                               const std::string& what, const char* when = " in ") const {
+                               const std::string& what, const char* when = " in ",
+                               Refusal refused = Refusal::kNone) const {
     throw Misbehaviour(kind, code, who(rank) + " " + what + when + call_,
-                       ranks_[static_cast<std::size_t>(rank)].stack);
+                       ranks_[static_cast<std::size_t>(rank)].stack)
+        .because(refused);
   }
 
   CallRecord record_of_all(std::chrono::milliseconds limit);

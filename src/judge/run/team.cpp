@@ -184,6 +184,22 @@ Misbehaviour::Kind kind_of(Thrown thrown) {
   return Misbehaviour::Kind::kThrew;
 }
 
+std::string described(Refusal refused) {
+  switch (refused) {
+    case Refusal::kNoSuchRank:
+      return "addressed a rank that does not exist";
+    case Refusal::kItself:
+      return "addressed itself in a message";
+    case Refusal::kStillSending:
+      return "received into a buffer that it was still sending from";
+    case Refusal::kAlreadyReceiving:
+      return "received into a buffer that it was already receiving into";
+    case Refusal::kNone:
+      break;
+  }
+  return "threw an exception, whose words are not shown here,";
+}
+
 std::string name_of_rank(int rank, int world_size) {
   return world_size == 1 ? "your program" : "rank " + std::to_string(rank);
 }

@@ -16,6 +16,7 @@
 
 #include "judge/wire/protocol.hpp"
 #include "judge/wire/wire.hpp"
+#include "ringcraft/comm/refusal.hpp"
 #include "ringcraft/comm/switchboard.hpp"
 
 namespace ringcraft::judge {
@@ -55,11 +56,19 @@ class Misbehaviour : public std::runtime_error {
   Kind kind() const { return kind_; }
   const std::string& code() const { return code_; }
   const std::vector<std::uint64_t>& stack() const { return stack_; }
+  /// The reason for which a communicator has refused an operation of an exception (kThrew).
+  Refusal refused() const { return refused_; }
   /// The log of each rank up to the failure, if ranks exchange messages.
   const std::vector<RankLog>& logs() const { return logs_; }
   /// The same with these words in front.
   Misbehaviour labelled(const std::string& label) const {
-    return Misbehaviour(kind_, code_, label + what(), stack_).knowing(logs_);
+    return Misbehaviour(kind_, code_, label + what(), stack_).knowing(logs_).because(refused_);
+  }
+  /// The same with a communicator's reason.
+  Misbehaviour because(Refusal refused) const {
+    Misbehaviour more = *this;
+    more.refused_ = refused;
+    return more;
   }
   /// The same with the log of each rank.
   Misbehaviour knowing(std::vector<RankLog> logs) const {
@@ -73,6 +82,7 @@ class Misbehaviour : public std::runtime_error {
   std::string code_;
   std::vector<std::uint64_t> stack_;
   std::vector<RankLog> logs_ = {};
+  Refusal refused_ = Refusal::kNone;
 };
 
 /// How the messages of a call are delivered. A right program cannot tell.
@@ -140,6 +150,8 @@ std::string without_assertion(const std::string& printed);
 std::string code_of(const Switchboard::Failure& failure);
 /// The kind of an exception in a student's program.
 Misbehaviour::Kind kind_of(Thrown thrown);
+/// Words of ours for an exception whose own ones are hidden: why a communicator has thrown it, if one has.
+std::string described(Refusal refused);
 
 /// "your program" if it is alone, "rank 2" among several.
 std::string name_of_rank(int rank, int world_size);

@@ -29,9 +29,7 @@ std::string hint_for(Misbehaviour::Kind kind, const Check& check) {
       return "The TODO still stands in your file: write the body, and take the throw away.";
     case Misbehaviour::Kind::kThrew:
     case Misbehaviour::Kind::kMemory:
-      return "Where in your file is something thrown, by a call of the standard library, too? Words in "
-             "quotes "
-             "are those of the exception.";
+      return "Where in your file is something thrown, also by a call of the library or the standard library?";
     case Misbehaviour::Kind::kNonsense:
       return "A solution only computes and sends messages. It opens nothing, and prints little: only what is "
              "wrong, or only on rank 0.";

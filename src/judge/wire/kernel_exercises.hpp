@@ -85,10 +85,9 @@ struct MovedByLine {
 /// The reply of a launch beside the arrays. It comes from a student's program: a teaching aid, not evidence.
 struct KernelRun {
   std::vector<simt::Finding> findings;  ///< the finding that ended it: none, or one
-  std::string thrown;                   ///< or the non-empty what() of another exception that ended it
   std::vector<MovedByLine> moved;       ///< by the last kernel that ran, if traffic was counted
 
-  static auto fields(auto& r) { return std::tie(r.findings, r.thrown, r.moved); }
+  static auto fields(auto& r) { return std::tie(r.findings, r.moved); }
 };
 
 /// Runs a step with the rung of this number.

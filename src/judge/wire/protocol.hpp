@@ -11,7 +11,7 @@
 ///  | judge  | kPost     | ticket, operations (kind, peer, length), the bytes of the sends one after another  |
 ///  | judge  | kWait     | ticket                                                                             |
 ///  | judge  | kReply    | changed constant arguments, the result, the arguments that travel back             |
-///  | judge  | kThrew    | what(), and Thrown                                                                 |
+///  | judge  | kThrew    | what(), Thrown, Refusal                                                            |
 ///  | judge  | kCrashed  | Stray; addresses of the calls that led to the signal, innermost first, 8 bytes each |
 ///  | judge  | kReady    | none: main has begun                                                               |
 ///  | judge  | kStrayed  | Stray: a write of the call beside its arguments                                    |

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ringcraft/core/error.hpp"
+#include "ringcraft/comm/refusal.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -21,9 +21,10 @@ void HeldCommunicator::require_apart(std::span<const Op> ops) const {
     if (&mine == &other || (mine.kind == Op::kSend && other.kind == Op::kSend) || !overlap(mine, other))
       return;
     const bool both_receive = mine.kind == Op::kRecv && other.kind == Op::kRecv;
-    throw Error("rank " + std::to_string(rank()) + " receives into a buffer that it is " +
-                (both_receive ? "already receiving into" : "still sending from") +
-                "; wait for the one before you start the other, or use a second buffer");
+    throw Refused(both_receive ? Refusal::kAlreadyReceiving : Refusal::kStillSending,
+                  "rank " + std::to_string(rank()) + " receives into a buffer that it is " +
+                      (both_receive ? "already receiving into" : "still sending from") +
+                      "; wait for the one before you start the other, or use a second buffer");
   };
   for (const Op& mine : ops) {
     for (const Op& other : ops) check(mine, other);

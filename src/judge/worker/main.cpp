@@ -9,6 +9,7 @@
 #include "judge/worker/guarded_memory.hpp"
 #include "judge/worker/serve.hpp"
 #include "judge/worker/wire_communicator.hpp"
+#include "ringcraft/comm/refusal.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -37,17 +38,20 @@ void serve_call(const Bytes& call) {
 void answer(const Bytes& call) {
   std::string words;
   Thrown thrown = Thrown::kOther;
+  Refusal refused = Refusal::kNone;
   try {
     return serve_call(call);
   } catch (const std::exception& error) {
     words = error.what();
     thrown = kind_of(error);
+    refused = refusal_of(error);
   } catch (...) {
     words = "something that is no std::exception";
   }
   Writer to;
   put(to, words);
   to.number(thrown);
+  to.number(refused);
   reply(FrameKind::kThrew, to.take());
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ringcraft/comm/refusal.hpp"
 #include "ringcraft/comm/trace.hpp"
-#include "ringcraft/core/error.hpp"
 
 namespace ringcraft {
 
@@ -37,7 +37,8 @@ Pending Communicator::start(std::span<const Op> ops) {
   std::vector<Op> real;
   for (const Op& op : ops) {
     if (op.peer < 0 || op.peer >= world_size_ || op.peer == rank_)
-      throw Error(
+      throw Refused(
+          op.peer == rank_ ? Refusal::kItself : Refusal::kNoSuchRank,
           "rank " + std::to_string(rank_) + (op.kind == Op::kSend ? " sends" : " receives"),
           "another rank of 0 to " + std::to_string(world_size_ - 1), "rank " + std::to_string(op.peer),
           op.peer == rank_ ? "a rank does not message itself; with one rank there is nothing to exchange"

@@ -1,5 +1,6 @@
 // The flags of the course's commands: lessons, start, check, watch, next, hint, diff, export.
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "tool/commands/commands.hpp"
 #include "tool/commands/course_commands.hpp"
@@ -14,6 +15,14 @@ std::string complaint_about_seed(const std::string& text) {
                                     : "--seed: expected a whole number of at most 19 digits, got " + text;
 }
 
+// "-": from the standard input, which no other user sees as they see a command's arguments.
+std::uint64_t seed_of(std::string text) {
+  if (text == "-") std::getline(std::cin, text);
+  if (const std::string complaint = complaint_about_seed(text); !complaint.empty())
+    throw CLI::ValidationError(complaint);
+  return std::stoull(text);
+}
+
 void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Judge your file: what is wrong, and why");
   auto request = std::make_shared<CheckRequest>();
@@ -21,9 +30,11 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("id", request->id,
                    "A lesson or a side exercise: 104, 301.deadlock; default: what you changed last")
       ->type_name("ID");
-  command->add_option("--seed", request->seed, "Of all inputs; default: another one each time")
-      ->type_name("X")
-      ->check(complaint_about_seed);
+  command
+      ->add_option_function<std::string>(
+          "--seed", [request](const std::string& text) { request->seed = seed_of(text); },
+          "Of all inputs; -: it stands in the standard input; default: another one each time")
+      ->type_name("X");
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");
   command->add_flag("--all", request->all, "Show every check whole, not only the first that failed");
   command->add_option("--file", request->file, "Judge this file; default: yours in exercises/")

@@ -13,6 +13,8 @@ struct GradeRequest {
   std::string out = "grades";        // verdicts, reports and tables
   std::string lessons;               // 101-103,201; empty: those that anyone has handed in
   bool side_exercises = false;       // also theirs
+  std::string title;                 // of the class; empty: the folder's name
+  std::string roster;                // CSV with a line for everyone in the class
   std::string seed;                  // 32 hexadecimal digits; empty: the folder's, or a new one
   int jobs = 0;                      // files at a time; 0: one for each processor
   std::vector<std::string> without;  // layers that may be missing

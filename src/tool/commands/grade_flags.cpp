@@ -20,6 +20,12 @@ void add_grading(CLI::App& app, Action& action) {
   command->add_option("--lessons", request->lessons, "101-103,201; default: those that anyone has handed in")
       ->type_name("LESSONS");
   command->add_flag("--side-exercises", request->side_exercises, "Also the side exercises of these lessons");
+  command->add_option("--title", request->title, "What the pages call the class; default: the folder's name")
+      ->type_name("TEXT");
+  command
+      ->add_option("--roster", request->roster,
+                   "Everyone in the class, as your system exports them; written again with points")
+      ->type_name("CSV");
   command->add_option("--seed", request->seed, "32 hexadecimal digits; default: the folder's, or new ones")
       ->type_name("X");
   command

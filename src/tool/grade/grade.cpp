@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <numeric>
 #include <set>
 #include <thread>
 
@@ -33,11 +32,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestMetadata = 1 << 20;  // bytes
 
-double points_of(const std::vector<judge::Check>& checks) {
-  return std::accumulate(checks.begin(), checks.end(), 0.0,
-                         [](double sum, const judge::Check& check) { return sum + check.weight; });
-}
-
 // Puts the exercises of these lessons into the options: lessons, then, if they are asked for, side exercises
 // that are the same for everyone.
 void choose_exercises(const GradeRequest& request, grade::GradeOptions& options) {
@@ -49,11 +43,11 @@ void choose_exercises(const GradeRequest& request, grade::GradeOptions& options)
     const judge::LessonInfo& lesson = course.info(number);
     options.exercises.push_back({std::to_string(number), course.line(number).title, lesson.name,
                                  fs::path(lesson.source).filename().string()});
-    options.all_points.push_back(points_of(judge::checks_of(judge::lesson_numbered(number))));
+    options.all_points.push_back(judge::all_points(judge::checks_of(judge::lesson_numbered(number))));
     for (const judge::Puzzle& puzzle : judge::puzzles()) {
       if (!request.side_exercises || puzzle.lesson() != number || puzzle.seeded) continue;
       options.exercises.push_back({puzzle.id, puzzle.title, lesson.name, puzzle.file});
-      options.all_points.push_back(0);  // its report says
+      options.all_points.push_back(judge::all_points(puzzle));
     }
   }
   options.only_handed_in = request.lessons.empty();
@@ -79,6 +73,10 @@ grade::GradeOptions options_of(const GradeRequest& request) {
   options.program = fs::read_symlink("/proc/self/exe");
   options.tree = source_root();
   options.build = options.program.parent_path().parent_path();
+  options.title = request.title;
+  if (!request.roster.empty())
+    options.roster = grade::read_roster(read_text_file("grade --roster", request.roster, kLargestMetadata),
+                                        shown(request.roster, 200));
   choose_exercises(request, options);
   return options;
 }

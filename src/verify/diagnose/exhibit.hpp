@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "ringcraft/comm/refusal.hpp"
 #include "ringcraft/comm/stream_record.hpp"
 #include "ringcraft/parallel/double_ring/two_level_walk.hpp"
 #include "ringcraft/parallel/gather/gather_steps.hpp"
@@ -123,7 +124,7 @@ struct TravelExhibit {
   };
   std::vector<Party> parties = {};  ///< empty: all ranks have answered
   std::vector<bool> sees = {};      ///< of each rank and block: whether any key is visible; empty: all are
-  std::string thrown = {};          ///< exception of a rank, if one threw
+  Refusal refused = Refusal::kNone;  ///< of an operation of a rank, if the call ended by it
 
   /// The variant of the call that failed, although the plain call succeeds.
   enum class Turn : std::uint8_t {

@@ -311,9 +311,15 @@ TEST_CASE("rings that do not end are diagnosed by the operations that each rank 
   CHECK(first_of(causes_of(leaves)) == "travel-leaves");
   leaves.sees = {true, false, false, true, true, false, true, true, true};
   CHECK(first_of(causes_of(leaves)) == "travel-skips");
-  TravelExhibit thrown{3, 2};
-  thrown.thrown = "rank 2 threw \"... take neighbours modulo world_size\"";
-  CHECK(first_of(causes_of(thrown)) == "travel-modulo");
+  const std::pair<Refusal, const char*> causes[] = {{Refusal::kNoSuchRank, "travel-modulo"},
+                                                    {Refusal::kItself, "travel-itself"},
+                                                    {Refusal::kStillSending, "travel-one-buffer"},
+                                                    {Refusal::kAlreadyReceiving, "travel-received-twice"}};
+  for (const auto& [refused, cause] : causes) {
+    TravelExhibit thrown{3, 2};
+    thrown.refused = refused;
+    CHECK(first_of(causes_of(thrown)) == cause);
+  }
   CHECK(first_of(causes_of(TravelExhibit{.turn = TravelExhibit::Turn::kLate})) == "travel-overwritten");
   CHECK(first_of(causes_of(TravelExhibit{.turn = TravelExhibit::Turn::kAgain})) == "travel-remembers");
 }

@@ -141,16 +141,16 @@ std::vector<PuzzleRow> rows_of(const std::shared_ptr<Cases>& cases) {
   return rows;
 }
 
-std::vector<verify::ReportRow> judge(const Submission& handed_in) {
+std::vector<PuzzleRow> rows(const Submission& handed_in) {
   const auto cases = std::make_shared<Cases>();
-  std::vector<PuzzleRow> rows{{"reads",
-                               0,
-                               {},
-                               "The file has a case for each ring, and one for all.",
-                               "One line for each case, with all seven words in their order.",
-                               [&] { *cases = read_cases(lines_of(handed_in)); }}};
-  for (PuzzleRow& row : rows_of(cases)) rows.push_back(std::move(row));
-  return judged(RINGCRAFT_PUZZLE, rows);
+  std::vector<PuzzleRow> all{{"reads",
+                              0,
+                              {},
+                              "The file has a case for each ring, and one for all.",
+                              "One line for each case, with all seven words in their order.",
+                              [cases, &handed_in] { *cases = read_cases(lines_of(handed_in)); }}};
+  for (PuzzleRow& row : rows_of(cases)) all.push_back(std::move(row));
+  return all;
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
           .task = "write for each wrong ring the smallest case that tells it from the right one",
           .file = "break_it.txt",
           .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "break_it.txt"); },
-          .judge = judge};
+          .rows = rows};
 }
 
 }  // namespace ringcraft::judge

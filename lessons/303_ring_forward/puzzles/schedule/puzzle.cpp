@@ -109,16 +109,16 @@ void require_little_memory(const Proved& proved) {
   }
 }
 
-std::vector<verify::ReportRow> judge(const Submission& handed_in) {
+std::vector<PuzzleRow> rows(const Submission& handed_in) {
   const auto proved = std::make_shared<std::optional<Proved>>();
   const auto claimed = [=](ScheduleClaim claim) { return [=] { require_claim(**proved, claim); }; };
-  const std::vector<PuzzleRow> rows{
+  return {
       {"reads",
        0,
        {},
        "The file is a schedule of the problem that was given.",
        "Each line of a step says what one rank does, between commas, in order.",
-       [&] {
+       [proved, &handed_in] {
          WrittenSchedule written = verify::parse_schedule(handed_in.text, handed_in.file.filename().string());
          require_asked(written);
          auto proof = prove_schedule(written.trace, written.problem, written.goal, written.notes);
@@ -166,7 +166,6 @@ std::vector<verify::ReportRow> judge(const Submission& handed_in) {
        "No rank has memory for more than three blocks.",
        "Two pieces of memory that alternate, A and B, are enough beside the own block.",
        [=] { require_little_memory(**proved); }}};
-  return judged(RINGCRAFT_PUZZLE, rows);
 }
 
 }  // namespace
@@ -179,7 +178,7 @@ Puzzle puzzle_of<RINGCRAFT_PUZZLE>() {
           .task = "plan every message of a causal ring, so that no rank gets a block that it does not need",
           .file = "schedule.txt",
           .given = [](std::uint64_t) { return given_file(RINGCRAFT_PUZZLE, "schedule.txt"); },
-          .judge = judge};
+          .rows = rows};
 }
 
 }  // namespace ringcraft::judge

@@ -48,24 +48,29 @@ Ends ends_of(const TravelExhibit& x) {
   return ends;
 }
 
-std::optional<Cause> cause_of_thrown(const TravelExhibit& x) {
-  const auto says = [&](const char* words) { return x.thrown.find(words) != std::string::npos; };
-  if (says("take neighbours modulo"))
-    return Cause{
-        "travel-modulo",
-        "a neighbour is not taken modulo the number of ranks: a rank addresses one that does not exist",
-        "Who is the next rank of the last one, and the previous one of rank 0?"};
-  if (says("does not message itself"))
-    return Cause{"travel-itself", "a rank sends a message to itself",
-                 "Who are the neighbours of a rank that is alone, and who owns the block in hand?"};
-  if (says("receives into a buffer that it is"))
-    return Cause{
-        says("already receiving") ? "travel-received-twice" : "travel-one-buffer",
-        says("already receiving")
-            ? "two messages are received into one buffer at the same time"
-            : "one buffer is sent from and received into at the same time: what arrives has no place of "
-              "its own",
-        "How many blocks are on their way between start and wait, and in how many buffers?"};
+std::optional<Cause> cause_of_refusal(Refusal refused) {
+  constexpr const char* kBuffers =
+      "How many blocks are on their way between start and wait, and in how many buffers?";
+  switch (refused) {
+    case Refusal::kNoSuchRank:
+      return Cause{
+          "travel-modulo",
+          "a neighbour is not taken modulo the number of ranks: a rank addresses one that does not exist",
+          "Who is the next rank of the last one, and the previous one of rank 0?"};
+    case Refusal::kItself:
+      return Cause{"travel-itself", "a rank sends a message to itself",
+                   "Who are the neighbours of a rank that is alone, and who owns the block in hand?"};
+    case Refusal::kStillSending:
+      return Cause{
+          "travel-one-buffer",
+          "one buffer is sent from and received into at the same time: what arrives has no place of its own",
+          kBuffers};
+    case Refusal::kAlreadyReceiving:
+      return Cause{"travel-received-twice", "two messages are received into one buffer at the same time",
+                   kBuffers};
+    case Refusal::kNone:
+      break;
+  }
   return {};
 }
 
@@ -209,7 +214,7 @@ std::optional<Cause> cause_of_leaving(const TravelExhibit& x) {
 }  // namespace
 
 std::optional<Cause> cause_of_stuck(const TravelExhibit& x) {
-  if (const auto cause = cause_of_thrown(x)) return cause;
+  if (const auto cause = cause_of_refusal(x.refused)) return cause;
   if (x.parties.empty()) return {};
   const Ends ends = ends_of(x);
   if (const auto cause = cause_of_directions(x)) return cause;

@@ -1,7 +1,6 @@
-// Runs the rows of a puzzle in order, and splits students' texts into lines and words.
+// Splits students' texts into lines and words.
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <sstream>
 
 #include "judge/checks/lesson.hpp"
@@ -12,46 +11,9 @@
 namespace ringcraft::judge {
 namespace {
 
-using verify::ReportRow;
-using verify::Status;
-
 constexpr std::size_t kMostLines = 1000;
 
-// The reason why a row is not tried; empty if it is.
-std::string obstacle(const std::string& puzzle_id, const PuzzleRow& row,
-                     const std::map<std::string, Status>& statuses) {
-  for (const std::string& need : row.needs)
-    if (statuses.at(need) != Status::kPassed) return "not tried: it needs " + puzzle_id + "." + need;
-  return {};
-}
-
 }  // namespace
-
-std::vector<ReportRow> judged(const std::string& puzzle_id, const std::vector<PuzzleRow>& rows) {
-  std::vector<ReportRow> report;
-  std::map<std::string, Status> statuses;
-  for (const PuzzleRow& row : rows) {
-    ReportRow& made = report.emplace_back();
-    made.id = puzzle_id + "." + row.id;
-    made.claim = row.claim;
-    made.weight = row.weight;
-    made.sentence = obstacle(puzzle_id, row, statuses);
-    if (made.sentence.empty()) {
-      made.status = Status::kFailed;
-      made.hint = row.hint;
-      try {
-        row.run();
-        made.status = Status::kPassed;
-      } catch (const Wrong& wrong) {
-        made.sentence = wrong.sentence();
-      } catch (const Error& error) {
-        made.sentence = error.what();
-      }
-    }
-    statuses[row.id] = made.status;
-  }
-  return report;
-}
 
 std::string TextLine::text() const {
   std::string text;
