@@ -147,6 +147,19 @@ TEST_CASE("the words of the compiler about a file stand in every report of its s
   CHECK(holds(junit_xml(results), "15:65: error: expected"));
 }
 
+TEST_CASE("the class page names files that call what no exercise needs, also of attempts that do not count") {
+  ClassResults results = example_class();
+  CHECK(!holds(class_page(results), "Worth a look"));
+  results.students[0].results[0].attempts[2].report.rows.push_back(
+      {.id = "104.belongs",
+       .claim = "c",
+       .status = Status::kPassed,
+       .remark = "your file calls kill, which <b>"});
+  const std::string page = class_page(results);
+  CHECK(holds(page, "Worth a look"));
+  CHECK(holds(page, "your file calls kill, which &lt;b&gt;"));
+}
+
 TEST_CASE("a student's page shows what failed, and folds what was passed or not tried") {
   const ClassResults results = example_class();
   const std::string page = student_page(results, results.students[0]);
@@ -163,7 +176,7 @@ TEST_CASE("a student's page shows what failed, and folds what was passed or not 
   CHECK(holds(page, "<b>Likely:</b> the block in hand at step t is taken for that of rank + t"));
   CHECK(holds(page, "<b>And:</b> the mask is applied to local positions"));
   CHECK(holds(page, "<b>Or:</b> the first step is left out"));
-  const std::size_t skipped = page.find("1 check not tried, 2.5 points: no mistakes");
+  const std::size_t skipped = page.find("1 check not tried, 2.5 points: each waits");
   REQUIRE(skipped != std::string::npos);
   CHECK(page.find("Both parts are rescaled to the new maximum.") > skipped);
 }

@@ -59,6 +59,12 @@ TEST_CASE("symbols that belong to the lesson pass the gate") {
   CHECK(verdict("s.o: _ZN9ringcraft6secretEv U\n", {"ringcraft::secret"}).empty());
 }
 
+TEST_CASE("a call that no exercise needs is remarked") {
+  CHECK(remark_about_calls(parse_nm("s.o: expf U\ns.o: abort U\ns.o: kill T 0 1\n")).empty());
+  CHECK(testing::contains(remark_about_calls(parse_nm("s.o: openat U\n")), "your file opens files"));
+  CHECK(testing::contains(remark_about_calls(parse_nm("s.o: kill U\n")), "your file calls kill, which no"));
+}
+
 TEST_CASE(
     "state that a file keeps from call to call is found, constants and the standard library's are not") {
   const std::string printed =

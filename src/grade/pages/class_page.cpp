@@ -91,6 +91,23 @@ std::string for_a_person(const ClassResults& results) {
       "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
+// Files that were judged as any other, and call what no exercise needs (ReportRow::remark of "belongs").
+std::string odd_calls(const ClassResults& results) {
+  std::string rows;
+  for (const StudentResults& student : results.students)
+    for (std::size_t i = 0; i < results.exercises.size(); ++i)
+      for (const Record& record : student.results[i].attempts)
+        for (const verify::ReportRow& row : record.report.rows)
+          if (row.id.ends_with(".belongs") && !row.remark.empty())
+            rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                                link_to(student, anchor_of(results.exercises[i])),
+                                escaped(heading_of(results.exercises[i])), isolated(record.name),
+                                escaped(shown(first_lines(row.remark, 1), 300)));
+  if (rows.empty()) return "";
+  return section("Worth a look", "These were judged as any other file. What they call reached nothing here.",
+                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
+}
+
 // ---- points
 
 // Five shades, the fifth for all points.
@@ -305,11 +322,12 @@ std::string alike_file(const Alike& pair) {
 
 std::string class_page(const ClassResults& results) {
   const Tally tally = tally_of(results);
-  return framed(results.title,
-                "<header>\n<p class=\"over\">A graded class</p>\n<h1>" + isolated(results.title) + "</h1>\n" +
-                    cards(results) + "</header>\n" + for_a_person(results) + points_table(results) +
-                    stuck(results, tally) + mistakes(results, tally) + every_check(results, tally) +
-                    alike_pairs(results) + layers(results) + enrolment(results) + remarks(results));
+  return framed(results.title, "<header>\n<p class=\"over\">A graded class</p>\n<h1>" +
+                                   isolated(results.title) + "</h1>\n" + cards(results) + "</header>\n" +
+                                   for_a_person(results) + odd_calls(results) + points_table(results) +
+                                   stuck(results, tally) + mistakes(results, tally) +
+                                   every_check(results, tally) + alike_pairs(results) + layers(results) +
+                                   enrolment(results) + remarks(results));
 }
 
 }  // namespace ringcraft::grade

@@ -16,6 +16,18 @@ using verify::ErrorMap;
 using verify::ReportRow;
 using verify::Status;
 
+// See verify/oracle/cases.hpp and case_table.cpp for the names of cases.
+constexpr const char* kLegend =
+    "<details><summary>How cases are named</summary>\n<p class=\"dim\"><code>n=3 zigzag causal s=97 h=8/2 "
+    "d=16 "
+    "hot</code>: 3 ranks, the layout, the mask, 97 tokens, 8 query heads and 2 KV heads, 16 numbers per "
+    "head, and "
+    "the scores: normal (about 1), hot (beyond 88 and -88), negative (all below -88), gap (the keys of one "
+    "block "
+    "88 above all others), peaked (few keys dominate) or huge (thousands). Ranks, rows and columns count "
+    "from "
+    "0.</p>\n</details>\n";
+
 std::string square(char sign) {
   return fmt::format("<i class=\"s{}\"></i>", sign == '.' ? "" : sign == 'n' ? " n" : " x");
 }
@@ -109,7 +121,7 @@ std::string checks_of(const verify::Report& report) {
     if (row.status == Status::kSkipped) skipped.push_back(row), open += row.weight;
   }
   return failed +
-         folded(skipped, fmt::format("{} not tried, {} points: no mistakes, each waits for what it needs",
+         folded(skipped, fmt::format("{} not tried, {} points: each waits for one that does not hold yet",
                                      counted(skipped.size(), "check"), points_text(open))) +
          folded(passed,
                 fmt::format("{} passed, {} points", counted(passed.size(), "check"), points_text(earned)));
@@ -199,7 +211,7 @@ std::string student_page(const ClassResults& results, const StudentResults& stud
     for (const std::string& remark : student.remarks) body += "<li>" + isolated(remark) + "</li>\n";
     body += "</ul>\n</section>\n";
   }
-  return framed(name_of(student) + ", " + results.title, body);
+  return framed(name_of(student) + ", " + results.title, body + kLegend);
 }
 
 }  // namespace ringcraft::grade

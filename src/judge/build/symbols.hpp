@@ -53,8 +53,9 @@ std::vector<Kept> parse_kept(std::string_view text);
 std::string complaint_about_kept(const std::vector<Kept>& variables, const std::set<std::string>& constants,
                                  bool kernel);
 
-/// The sentence for a student whose object opens files; empty: it opens none.
-std::string remark_about_files(const std::vector<Symbol>& student);
+/// A sentence about the first call that no exercise needs, and that reaches nothing where it is judged: of one
+/// that opens files, starts programs, sends signals or looks into other processes. Empty: there is none.
+std::string remark_about_calls(const std::vector<Symbol>& student);
 
 /// A sentence if the object of a checked kernel is not instrumented, or calls functions whose accesses no
 /// checker sees: of the C library it may call only functions of numbers.

@@ -277,7 +277,8 @@ BuildStep compile(const Lesson& lesson, OwnSource& source, const WorkFolder& fol
   if (!finished.good()) return {compiler_sentence(finished, name), ""};
   if (checked)
     if (BuildStep shown = show_calls(folder); !shown.sentence.empty()) return shown;
-  return {"", cleaned(warnings_of(finished.printed), kShownText)};
+  const std::string warnings = cleaned(warnings_of(finished.printed), kShownText);
+  return {"", warnings.empty() ? "" : "with warnings:\n" + warnings};
 }
 
 BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& folder) {
@@ -317,7 +318,7 @@ BuildStep gate(const Lesson& lesson, const OwnSource& source, const WorkFolder& 
   if (sentences.size() > kShown)
     all += "\nand " + std::to_string(sentences.size() - kShown) + " more of this kind";
   if (all.empty() && lesson.is_kernel() && !lesson.timed) all = complaint_about_unseen(student);
-  return {all, remark_about_files(student)};
+  return {all, remark_about_calls(student)};
 }
 
 // A linker that a signal ended has met a full disk, or a limit: that is not the fault of a file.

@@ -32,7 +32,7 @@ class WorkFolder {
 /// The result of one step of the build; the sentence is empty if the step succeeded.
 struct BuildStep {
   std::string sentence;
-  std::string remarks;  ///< the compiler's warnings, and other remarks for the student
+  std::string remark;  ///< although it succeeded: the compiler's warnings, or what is odd about the file
 };
 
 /// The device that kernels run on.

@@ -58,11 +58,7 @@ Judgement::Judgement(const Lesson& lesson, const CheckOptions& options) : lesson
 bool Judgement::build(const std::function<BuildStep()>& compiles, const std::function<BuildStep()>& belongs) {
   const bool built =
       build_step("compiles", "The file compiles.", compiles) &&
-      build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", [&] {
-        BuildStep done = belongs();
-        remark_ = done.remarks;
-        return done;
-      });
+      build_step("belongs", "The file defines the exercise and calls only what the lesson gives.", belongs);
   if (!built) stop_ = "the file was not built";
   return built;
 }
@@ -90,7 +86,7 @@ bool Judgement::build_step(const std::string& id, const std::string& claim,
   row.sentence = done.sentence;
   below_.emplace_back();
   outcomes_.push_back({row.status, done.sentence.empty() ? sign::kPassed : sign::kNotBuilt});
-  if (row.status == Status::kPassed && !done.remarks.empty()) row.remark = "with warnings:\n" + done.remarks;
+  if (row.status == Status::kPassed) row.remark = done.remark;
   statuses_[id] = row.status;
   return row.status == Status::kPassed;
 }
@@ -172,10 +168,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     row.figures = trial.figures();
     row.timed = trial.timed();
     if (outcome.exhibits.empty() && trial.shown()) outcome.exhibits.push_back(trial.shown());
-    if (row.status == Status::kFailed) {
+    if (row.status == Status::kFailed)
       below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());
-      if (!remark_.empty()) below += "\n" + std::exchange(remark_, std::string());
-    }
     if (check.interview && row.status == Status::kFailed && stop_.empty() &&
         !std::exchange(interviewed_, true))
       if (verify::Exhibit answers = asked(check, trial))

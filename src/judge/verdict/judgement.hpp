@@ -59,12 +59,11 @@ class Judgement {
   std::vector<Outcome> outcomes_;  // one per row
   std::vector<Unspoken> unspoken_;
   std::vector<Crash> crashes_;
-  std::vector<std::string> below_;  // below each row's sentence: the output, and the remarks
+  std::vector<std::string> below_;  // below each row's sentence: the output
   std::map<std::string, verify::Status> statuses_;
   bool interviewed_ = false;  // for a diagnosis
   int out_of_memory_ = 0;     // checks that filled all that a worker may have
   std::string stop_;          // the reason why nothing more is tried
-  std::string remark_;        // about the file, shown with the first failed check
 };
 
 }  // namespace ringcraft::judge
