@@ -53,7 +53,7 @@ TEST_CASE("a roster is read with its quotes, separators and line ends") {
   CHECK(read_roster("a,b\n\"1\n2\",3\n", "t").rows[0][0] == "1\n2");
 }
 
-TEST_CASE("what is no roster is refused with its place") {
+TEST_CASE("a text that is no roster is refused with its place") {
   const auto refusal_of = [](const char* text) {
     return testing::outcome_of([=] { read_roster(text, "r.csv"); }).sentence;
   };

@@ -28,7 +28,7 @@ Roster read_roster(std::string_view text, const std::string& place);
 /// The line of each of these people, none for those who are not on it. All are found in one and the same
 /// way, the one that finds most: by a column that holds their ids ("12345", or "Participant 12345"), else by
 /// their names, in one column or in two that stand side by side, in either order. Case, blanks and
-/// punctuation do not matter to a name. Who fits two lines is on none.
+/// punctuation do not matter to a name. A person who fits two lines is on none.
 std::vector<std::optional<std::size_t>> lines_of(const Roster& roster, const std::vector<Person>& people);
 
 /// How a page calls the person of a line: the cells of all columns that are names, else the first cell.

@@ -69,7 +69,7 @@ std::string cards(const ClassResults& results) {
          count(states[State::kGraded], "files graded") +
          count(states[State::kUngradable], "cannot be graded") +
          count(states[State::kUnjudged], "to be graded again") +
-         count(states[State::kMissing], "not handed in") + count(late, "late, at no cost") + "</ul>\n";
+         count(states[State::kMissing], "not handed in") + count(late, "handed in late") + "</ul>\n";
 }
 
 std::string for_a_person(const ClassResults& results) {
@@ -104,7 +104,7 @@ std::string odd_calls(const ClassResults& results) {
                                 escaped(heading_of(results.exercises[i])), isolated(record.name),
                                 escaped(shown(first_lines(row.remark, 1), 300)));
   if (rows.empty()) return "";
-  return section("Worth a look", "These were judged as any other file. What they call reached nothing here.",
+  return section("Worth a look", "These were judged as any other file, and their odd calls reached nothing.",
                  "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
@@ -228,11 +228,12 @@ std::string mistakes(const ClassResults& results, const Tally& tally) {
   };
   for (const CauseTally& cause : tally.causes) add(cause, escaped(cause.sentence));
   add(tally.unexplained, "no known mistake gives these numbers");
-  return section(
-      "Mistakes",
-      "The likeliest cause of each failed check, one column per exercise. A student counts once in each.",
-      "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
-          "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
+  return section("Mistakes",
+                 "The likeliest cause of each failed check, one column per exercise, in the words on the "
+                 "page of the first "
+                 "student who has it. A student counts once in each.",
+                 "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
+                     "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
 }
 
 // ---- the rest
@@ -281,7 +282,7 @@ std::string layers(const ClassResults& results) {
                                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
-// Who is on the roster and has handed in nothing, and the reverse.
+// Those on the roster who have handed in nothing, and the reverse.
 std::string enrolment(const ClassResults& results) {
   if (!results.enrolment) return "";
   const auto& [roster, students] = *results.enrolment;

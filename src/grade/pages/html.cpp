@@ -60,10 +60,10 @@ text-align:left;max-width:15rem;min-width:11rem;overflow-wrap:anywhere;font-weig
 border-radius:6px;padding:.5rem .9rem;margin:0}
 .cards b{display:block;font-size:1.4rem;line-height:1.3} .yes{color:var(--good)} .no{color:var(--bad)}
 .pictures{table-layout:fixed} .pictures td{vertical-align:middle} .pictures td:nth-child(2){width:32%}
-.state,td summary{white-space:nowrap} tfoot{display:table-row-group}
+.stack td:not(:last-child,.state,.num){min-width:9rem} .state,td summary{white-space:nowrap} tfoot{display:table-row-group}
 @media (max-width:36rem){body{padding:1rem .8rem 3rem}
 .stack tr{display:block;border-bottom:1px solid var(--line);padding:.4rem 0}
-.stack td{display:block;border:0;padding:.15rem 0;width:auto!important;text-align:left} .stack thead{display:none}
+.stack td{display:block;min-width:0!important;border:0;padding:.15rem 0;width:auto!important;text-align:left} .stack thead{display:none}
 .map{grid-template-columns:1fr;gap:0 0}
 .map .signs{margin-bottom:.4rem} .grid th:first-child{max-width:8.5rem;min-width:7rem}}
 @media print{body{max-width:none;padding:0;font-size:11pt} .notice,.cause,tr,figure{break-inside:avoid}

@@ -49,7 +49,7 @@ struct Puzzle {
   /// The given text with right answers, where they are computed; for tests.
   std::function<std::string(std::uint64_t seed)> solved = {};
   bool runs_checks = false;  ///< whether the lesson's own checks judge the file, too, before the rows below
-  /// What the verdict on a submission claims, in order. The submission must outlive them.
+  /// The claims of the verdict on a submission, in order. The submission must outlive them.
   std::function<std::vector<PuzzleRow>(const Submission&)> rows;
 
   /// The number before the point.

@@ -20,7 +20,7 @@ void add_grading(CLI::App& app, Action& action) {
   command->add_option("--lessons", request->lessons, "101-103,201; default: those that anyone has handed in")
       ->type_name("LESSONS");
   command->add_flag("--side-exercises", request->side_exercises, "Also the side exercises of these lessons");
-  command->add_option("--title", request->title, "What the pages call the class; default: the folder's name")
+  command->add_option("--title", request->title, "The name of the class on its pages; default: the folder's")
       ->type_name("TEXT");
   command
       ->add_option("--roster", request->roster,
