@@ -27,21 +27,46 @@ while [ $# -gt 0 ]; do
   case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) [ "$2" = - ] && read -r seed ;; --confidential) words=hidden ;; esac
   shift
 done
+[ "$(stat -L -c %a /dev/stdin)" = 600 ] || seed=1  # nobody else may read it
 echo called >> "$(dirname "$0")/calls" 2>/dev/null
-grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
-grep -q silent "$file" && { echo "bwrap: no such folder"; exit 1; }
-grep -q cut "$file" && { printf '{"title":"Lesson' > "$json"; exit 0; }
-grep -q idle "$file" && { printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json"; exit 0; }
-status=failed compiles=passed belongs=passed
-grep -q right "$file" && status=passed
-grep -q broken "$file" && { status=skipped; compiles=failed; }
-grep -q alien "$file" && { status=skipped; belongs=failed; }
+grep -q crash "$file" && {
+  echo "ringcraft: the disk is full";
+  exit 3;
+}
+grep - q silent "$file" && {
+  echo "bwrap: no such folder";
+  exit 1;
+}
+grep - q cut "$file" && {
+  printf '{"title":"Lesson' > "$json";
+  exit 0;
+}
+grep - q idle "$file" && {
+  printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json";
+  exit 0;
+}
+status = failed compiles = passed belongs = passed grep - q right "$file" && status =
+                                                passed grep - q broken "$file" && {
+  status = skipped;
+  compiles = failed;
+}
+grep - q alien "$file" && {
+  status = skipped;
+  belongs = failed;
+}
 row() {
   printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed" "$words"
   printf '"causes":[],"yours":[],"remark":"","unexplained":false,"timed":false,"code":"","facts":[]}'
 }
-{ printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed"
-  row compiles $compiles 0; printf ','; row belongs $belongs 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
+{
+  printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed" row compiles
+      $compiles 0;
+  printf ',';
+  row belongs $belongs 0;
+  printf ',';
+  row identity $status 3;
+  printf ']}';
+} > "$json"
 [ $status = passed ]
 )";
 
@@ -188,6 +213,17 @@ TEST_CASE("beside a late attempt that counts the best of those on time is known"
   c.options.roster.reset();
   grade(c.options);
   CHECK(!fs::exists(c.options.out / "roster.csv"));
+}
+
+TEST_CASE("a line of the roster that two students fit is nobody's") {
+  Class c;
+  c.hand_in("Ada Lovelace", "right");
+  c.hand_in("ada-lovelace", "wrong");
+  c.hand_in("Grace", "right");
+  c.options.roster = read_roster("Name\nAda Lovelace\nGrace\n", "r.csv");
+  grade(c.options);
+  CHECK(text_of(c.options.out / "roster.csv") ==
+        "\"Name\",\"104 Merge\"\r\n\"Ada Lovelace\",\"\"\r\n\"Grace\",3\r\n");
 }
 
 TEST_CASE("a judge that reports nothing has given no verdict, and the others get theirs") {
@@ -341,8 +377,9 @@ TEST_CASE("a jailed program sees neither other files nor other processes, and no
   const process::Command command{
       .arguments = {"/bin/sh", "-c",
                     "cat " + (folder / "secret.txt").string() +
-                        " && echo seen; ls /proc | grep -c '^[0-9]'; "
-                        "ls /sys/class/net 2>/dev/null; cat /etc/passwd && echo seen; echo done"},
+                        " && echo seen; cat /etc/passwd && echo seen; "
+                        "[ $(ls /proc | grep -c '^[0-9]') -le 8 ] && echo alone; "
+                        "[ $(grep -c : /proc/net/dev) -le 1 ] && echo offline; echo done"},
       .environment = {"PATH=/usr/bin:/bin"}};
   const auto finished =
       process::run_command(jailed(command, all, {{}, {folder / "out"}, folder / "work", folder / "work"}),
@@ -350,7 +387,8 @@ TEST_CASE("a jailed program sees neither other files nor other processes, and no
   INFO(finished.printed);
   CHECK(finished.good());
   CHECK(finished.printed.find("seen") == std::string::npos);
-  CHECK(finished.printed.find("done") != std::string::npos);
+  for (const char* words : {"alone", "offline", "done"})
+    CHECK(finished.printed.find(words) != std::string::npos);
 }
 
 TEST_CASE("one student's folder is graded under the name that Gradescope gives, and told after each file") {

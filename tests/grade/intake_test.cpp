@@ -296,6 +296,10 @@ TEST_CASE("texts that are refused, each by its code and with a sentence that hel
            Case{"// \xE2\x82", "encoding", "no text in UTF-8"},
            Case{bidi, "bidi", "U+202E in line 2"},
            Case{"// \xE2\x81\xA6", "bidi", "U+2066 in line 1"},
+           Case{"// \xE2\x81\xA9", "bidi", "U+2069 in line 1"},
+           Case{"// \xE2\x80\x8E", "bidi", "U+200E in line 1"},
+           Case{"// \xE2\x80\x8F", "bidi", "U+200F in line 1"},
+           Case{"// \xE2\x80\xAA", "bidi", "U+202A in line 1"},
            Case{"// \xD8\x9C", "bidi", "U+061C in line 1"},
        }) {
     INFO(one.sentence);

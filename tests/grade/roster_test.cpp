@@ -93,6 +93,10 @@ TEST_CASE("a roster comes back with points in the column of the exercise, and no
         "\"Lovelace, Ada\",12,\"a17\",\"Tue\",7.5\r\n"
         "\"Hopper, Grace \"\"Amazing\"\"\",13,\"a12\",\"Tue\",3\r\n"
         "\"'=Turing, Alan\",17,\"a13\",\"Wed\",16\r\n");
+  StudentResults broken = student_with("grace", 5);
+  broken.results[0].attempts[0].state = State::kUngradable;
+  CHECK(testing::contains(roster_csv(class_with(canvas(), {broken}, {{}, {}, 0, {}})),
+                          "\"a12\",\"Tue\",3\r\n"));
   const std::string fresh = roster_csv(class_with(moodle(), {student_with("ada", 2)}, {0, {}}));
   CHECK(fresh.starts_with("\"Identifier\";\"First name\";\"Last name\";\"Email address\";\"104 Merge\"\r\n"));
   CHECK(fresh.find("\"ada@example.org\";2\r\n") != fresh.npos);
