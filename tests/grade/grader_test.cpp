@@ -27,46 +27,23 @@ while [ $# -gt 0 ]; do
   case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) [ "$2" = - ] && read -r seed ;; --confidential) words=hidden ;; esac
   shift
 done
-[ "$(stat -L -c %a /dev/stdin)" = 600 ] || seed=1  # nobody else may read it
+mode=$(stat -L -c %a /dev/stdin)
+[ $mode = 600 ] || seed=1 # the seed is for nobody else to read
 echo called >> "$(dirname "$0")/calls" 2>/dev/null
-grep -q crash "$file" && {
-  echo "ringcraft: the disk is full";
-  exit 3;
-}
-grep - q silent "$file" && {
-  echo "bwrap: no such folder";
-  exit 1;
-}
-grep - q cut "$file" && {
-  printf '{"title":"Lesson' > "$json";
-  exit 0;
-}
-grep - q idle "$file" && {
-  printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json";
-  exit 0;
-}
-status = failed compiles = passed belongs = passed grep - q right "$file" && status =
-                                                passed grep - q broken "$file" && {
-  status = skipped;
-  compiles = failed;
-}
-grep - q alien "$file" && {
-  status = skipped;
-  belongs = failed;
-}
+grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
+grep -q silent "$file" && { echo "bwrap: no such folder"; exit 1; }
+grep -q cut "$file" && { printf '{"title":"Lesson' > "$json"; exit 0; }
+grep -q idle "$file" && { printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json"; exit 0; }
+status=failed compiles=passed belongs=passed
+grep -q right "$file" && status=passed
+grep -q broken "$file" && { status=skipped; compiles=failed; }
+grep -q alien "$file" && { status=skipped; belongs=failed; }
 row() {
   printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed" "$words"
   printf '"causes":[],"yours":[],"remark":"","unexplained":false,"timed":false,"code":"","facts":[]}'
 }
-{
-  printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed" row compiles
-      $compiles 0;
-  printf ',';
-  row belongs $belongs 0;
-  printf ',';
-  row identity $status 3;
-  printf ']}';
-} > "$json"
+{ printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed"
+  row compiles $compiles 0; printf ','; row belongs $belongs 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
 [ $status = passed ]
 )";
 
