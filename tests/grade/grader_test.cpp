@@ -194,7 +194,7 @@ TEST_CASE("beside a late attempt that counts the best of those on time is known"
 
 TEST_CASE("a line of the roster that two students fit is nobody's") {
   Class c;
-  c.hand_in("Ada Lovelace", "right");
+  c.hand_in("Ada_Lovelace", "right");
   c.hand_in("ada-lovelace", "wrong");
   c.hand_in("Grace", "right");
   c.options.roster = read_roster("Name\nAda Lovelace\nGrace\n", "r.csv");

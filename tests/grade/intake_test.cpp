@@ -62,8 +62,8 @@ TEST_CASE("names of files: attempts, other letters, what stands in front, .txt, 
   const std::string remarks = remarks_of(read.students[1].remarks);
   require_fragment(remarks, "merge.cpp.txt is taken as merge.cpp");
   require_fragment(remarks, "predict.txt may be the file of several exercises");
-  require_fragment(remarks, "submerge.cpp is no file of an exercise");
-  require_fragment(remarks, "merge.cppx is no file of an exercise");
+  require_fragment(remarks, "submerge.cpp is no file of these exercises");
+  require_fragment(remarks, "merge.cppx is no file of these exercises");
 }
 
 TEST_CASE(
@@ -97,10 +97,10 @@ TEST_CASE("Moodle: folders and flat names, two students with one name, and none 
   all.hand_in("Max M\xC3\xBCller_5_assignsubmission_file_merge.cpp");
   const ClassFolder read = all.read();
   CHECK(summary(read) ==
-        "Ada-Lovelace: 104 merge.cpp; Max-M-ller-4: 104 104_merge/merge.cpp; Max-M-ller-5: 104 merge.cpp");
+        "Ada-Lovelace: 104 merge.cpp; Max-Muller-4: 104 104_merge/merge.cpp; Max-Muller-5: 104 merge.cpp");
   CHECK(read.students[0].name == "Ada Lovelace");
   CHECK(read.students[1].name == "Max M\xC3\xBCller");
-  require_fragment(remarks_of(read.students[0].remarks), "onlinetext.html is no file of an exercise");
+  require_fragment(remarks_of(read.students[0].remarks), "onlinetext.html is no file of these exercises");
 }
 
 TEST_CASE(
@@ -235,6 +235,19 @@ TEST_CASE("keys are safe and unique, whatever the names are") {
   CHECK(!keys.contains("ada"));  // nobody is the first of two
 }
 
+TEST_CASE("the name of a student's own file has no other form than its export") {
+  const auto named = [](const char* name) {
+    const auto found = exported_name(name);
+    return found ? found->student + "/" + found->id + (found->late ? "/late" : "") + "/" + found->rest : "none";
+  };
+  CHECK(named("mallory_555_777_x_12345_assignsubmission_file_merge.cpp") ==
+        "mallory/555/x_12345_assignsubmission_file_merge.cpp");
+  CHECK(named("mallory_LATE_555_777_x_12345_assignsubmission_file_merge.cpp") ==
+        "mallory/555/late/x_12345_assignsubmission_file_merge.cpp");
+  CHECK(named("Ada Lovelace_501_assignsubmission_file_x_12_13_merge.cpp") ==
+        "Ada Lovelace/501/x_12_13_merge.cpp");
+}
+
 TEST_CASE("a student who comes later takes nobody's key") {
   const std::vector<std::string> first = {"zhangwei_101_1_merge.cpp", "\xCE\xB1\xCE\xB2_7_2_merge.cpp",
                                           "\xD1\x89\xD0\xB5_9_3_merge.cpp", "lovelaceada_5_4_merge.cpp"};
@@ -272,7 +285,7 @@ TEST_CASE("files that tools make are never mentioned, others with at most ten re
   for (int i = 0; i < 30; ++i) all.hand_in("bob/" + std::to_string(100 + i) + ".md");
   const ClassFolder read = all.read();
   CHECK(summary(read) == "ada: nothing; bob: nothing");
-  CHECK(remarks_of(read.students[0].remarks) == "notes.md is no file of an exercise\n");
+  CHECK(remarks_of(read.students[0].remarks) == "notes.md is no file of these exercises\n");
   CHECK(read.students[1].remarks.size() == 11);
   CHECK(read.students[1].remarks.back() == "and 20 more remarks like these");
 }

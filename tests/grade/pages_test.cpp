@@ -195,7 +195,7 @@ TEST_CASE("files of other names are told beside an exercise that has none") {
   ClassResults results = example_class();
   results.students[0].results[0].attempts.clear();
   CHECK(!holds(student_page(results, results.students[0]), "passed over stand at the end"));
-  results.students[0].remarks = {"Merge_final.cpp is no file of an exercise"};
+  results.students[0].remarks = {"Merge_final.cpp is no file of these exercises"};
   CHECK(holds(student_page(results, results.students[0]), "passed over stand at the end"));
   CHECK(holds(gradebook_csv(results), "104 missing; 1 file passed over"));
   CHECK(holds(gradescope_json(results, results.students[0]),

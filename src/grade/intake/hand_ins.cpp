@@ -123,7 +123,7 @@ class StudentWalk {
   static std::string about_other(const Node& node) {
     switch (node.kind) {
       case Node::Kind::kFile:
-        return "is no file of an exercise";
+        return "is no file of these exercises";
       case Node::Kind::kLink:
         return "is a link, and no link is followed: hand in what it leads to";
       case Node::Kind::kAstray:

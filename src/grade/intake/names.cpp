@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "grade/intake/folded.hpp"
+
 namespace ringcraft::grade {
 namespace {
 
@@ -23,10 +25,12 @@ bool is_name_of(std::string_view name, std::initializer_list<std::string_view> k
 struct ExportForm {
   std::string_view pattern;
   bool late = false, id_stays = false;
+  bool is_of_files = true;  // the name of a file of the student's stands in it; all of these come first
 };
 
-// The first that fits. Moodle: "Ada Lovelace_123_assignsubmission_file_", a folder or in front of a file's
-// name. Canvas: "lovelaceada_LATE_123_456_merge-1.cpp". Gradescope: "submission_123", a folder.
+// The one with the shortest student, then the first that fits. Moodle: "Ada
+// Lovelace_123_assignsubmission_file_", a folder or in front of a file's name. Canvas:
+// "lovelaceada_LATE_123_456_merge-1.cpp". Gradescope: "submission_123", a folder.
 constexpr ExportForm kExportForms[] = {
     {"*_#_assignsubmission_file_&"},
     {"*_#_assignsubmission_file"},
@@ -34,11 +38,11 @@ constexpr ExportForm kExportForms[] = {
     {"*_#_assignsubmission_onlinetext"},
     {"*_LATE_#_+_&", true, true},
     {"*_#_+_&", false, true},
-    {"LATE_anon_$_+_&", true},
-    {"anon_$_+_&"},
-    {"*_LATE_#_=", true, true},
-    {"*_#_=", false, true},
-    {"submission_#"},
+    {"LATE_anon_$_+_&", true, false, false},
+    {"anon_$_+_&", false, false, false},
+    {"*_LATE_#_=", true, true, false},
+    {"*_#_=", false, true, false},
+    {"submission_#", false, false, false},
 };
 
 bool export_fits(std::string_view name, std::string_view pattern, ExportedName& found);
@@ -115,15 +119,18 @@ std::string ending_of(std::string_view name) { return std::filesystem::path(name
 }  // namespace
 
 std::optional<ExportedName> exported_name(std::string_view name) {
+  std::optional<ExportedName> best;
   for (const ExportForm& form : kExportForms) {
     ExportedName found;
-    if (!export_fits(name, form.pattern, found)) continue;
+    const bool rival = best && form.is_of_files;  // what a student called a file may have another form
+    if ((best && !rival) || !export_fits(name, form.pattern, found)) continue;
+    if (rival && found.student.size() >= best->student.size()) continue;
     if (found.student.empty()) found.student = found.id;
     found.late = form.late;
     found.id_stays = form.id_stays;
-    return found;
+    best = std::move(found);
   }
-  return {};
+  return best;
 }
 
 bool is_passed_over(std::string_view name) {
@@ -209,7 +216,7 @@ Identified identify(std::string_view name, const std::vector<std::string>& folde
 
 std::string safe_name(std::string_view name) {
   std::string safe;
-  for (const char c : name) {
+  for (const char c : transliterated(name)) {
     if (is_name_letter(c) || c == '_' || c == '.')
       safe += c;
     else if (!safe.empty() && safe.back() != '-')

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
+#include "grade/intake/folded.hpp"
 #include "grade/intake/names.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
@@ -12,7 +14,7 @@ namespace ringcraft::grade {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr const char* kAdvice = "export the gradebook or the participants as CSV, in UTF-8";
+constexpr const char* kAdvice = "save or export it as CSV in UTF-8";
 
 // The one that the first line has most of, outside of quotes.
 char separator_of(std::string_view text) {
@@ -28,14 +30,16 @@ char separator_of(std::string_view text) {
 }
 
 void require_text(std::string_view text, const std::string& place) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error("grade --roster", "a table as text in UTF-8", place + what, kAdvice);
+  };
+  if (text.starts_with("PK\x03\x04")) refuse(", which is a workbook or an archive");
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) refuse(", which is in UTF-16");
   int line = 1;
   while (!text.empty()) {
-    const bool blank = text[0] == '\n' || text[0] == '\r' || text[0] == '\t';
-    const std::size_t letter = blank ? 1 : letter_at_front(text);
-    if (letter == 0)
-      throw Error("grade --roster", "a table as text in UTF-8",
-                  place + ", line " + std::to_string(line) + ", with a byte or a letter that is none",
-                  kAdvice);
+    const std::size_t letter = utf8_letter(text);
+    if (letter == 0) refuse(", whose line " + std::to_string(line) + " is not in UTF-8 (perhaps in Latin-1)");
+    if (text[0] == '\0') refuse(", with a zero byte in line " + std::to_string(line));
     line += text[0] == '\n' ? 1 : 0;
     text.remove_prefix(letter);
   }
@@ -68,39 +72,52 @@ std::vector<std::vector<std::string>> cells_of(std::string_view text, char separ
   return lines;
 }
 
-// "Lovelace, Ada" and "lovelaceada" are one name.
-std::string squeezed(std::string_view name) {
-  std::string letters = lowered(name);
-  std::erase_if(letters, [](char c) {
-    return static_cast<unsigned char>(c) < 0x80 && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9');
-  });
-  return letters;
-}
+using Row = std::vector<std::string>;
 
 // A way to find people: what stands for a line, and for a person. Empty texts stand for nobody.
 struct Way {
-  std::function<std::string(const std::vector<std::string>& row)> of_row;
+  std::function<std::string(const Row& row)> of_row;
   std::function<std::string(const Person&)> of_person;
 };
+using Ways = std::vector<Way>;
 
-std::vector<Way> ways_of(const Roster& roster) {
+std::string id_in(const std::string& cell) {
+  constexpr std::string_view kMoodle = "participant ";
+  const std::string id = lowered(cell);
+  return id.starts_with(kMoodle) ? id.substr(kMoodle.size()) : id;
+}
+
+// By ids, by names as they are typed, and by names without their case, marks and blanks: the surest first.
+std::vector<Ways> ways_of(const Roster& roster) {
   const auto id = [](const Person& person) { return lowered(person.id); };
-  const auto name = [](const Person& person) { return squeezed(person.name); };
-  std::vector<Way> by_id, by_name;
+  const auto typed = [](const Person& person) { return lowered(person.name); };
+  const auto name = [](const Person& person) { return folded(person.name); };
+  std::vector<Ways> all(3);
   for (std::size_t c = 0; c < roster.head.size(); ++c) {
-    by_id.push_back({[c](const auto& row) {
-                       constexpr std::string_view kMoodle = "participant ";
-                       const std::string cell = lowered(row[c]);
-                       return cell.starts_with(kMoodle) ? cell.substr(kMoodle.size()) : cell;
-                     },
-                     id});
-    by_name.push_back({[c](const auto& row) { return squeezed(row[c]); }, name});
+    all[0].push_back({[c](const Row& row) { return id_in(row[c]); }, id});
+    all[1].push_back({[c](const Row& row) { return lowered(row[c]); }, typed});
+    all[2].push_back({[c](const Row& row) { return folded(row[c]); }, name});
     if (c + 1 == roster.head.size()) continue;
-    by_name.push_back({[c](const auto& row) { return squeezed(row[c] + row[c + 1]); }, name});
-    by_name.push_back({[c](const auto& row) { return squeezed(row[c + 1] + row[c]); }, name});
+    all[2].push_back({[c](const Row& row) { return folded(row[c] + row[c + 1]); }, name});
+    all[2].push_back({[c](const Row& row) { return folded(row[c + 1] + row[c]); }, name});
   }
-  std::ranges::move(by_name, std::back_inserter(by_id));
-  return by_id;
+  return all;
+}
+
+bool is_of_names(const std::string& head) {
+  const std::string words = lowered(head);
+  return words == "student" || (words.find("name") != words.npos && words.find("user") == words.npos);
+}
+
+// Whether the person's name stands in the line, in one cell or in two. A person without a name contradicts
+// none.
+bool bears_name(const Row& row, const Person& person) {
+  const std::string name = folded(person.name);
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const std::string cell = folded(row[c]), next = c + 1 < row.size() ? folded(row[c + 1]) : "";
+    if (cell == name || cell + next == name || next + cell == name) return true;
+  }
+  return name.empty();
 }
 
 std::vector<std::optional<std::size_t>> found_by(const Way& way, const Roster& roster,
@@ -108,14 +125,30 @@ std::vector<std::optional<std::size_t>> found_by(const Way& way, const Roster& r
   std::map<std::string, std::vector<std::size_t>> lines;
   for (std::size_t line = 0; line < roster.rows.size(); ++line)
     lines[way.of_row(roster.rows[line])].push_back(line);
+  const bool has_names = std::ranges::any_of(roster.head, is_of_names);
   std::vector<std::optional<std::size_t>> found;
   for (const Person& person : people) {
     const std::string text = way.of_person(person);
     const auto at = lines.find(text);
     const bool is_one = !text.empty() && at != lines.end() && at->second.size() == 1;
-    found.push_back(is_one ? std::optional(at->second.front()) : std::nullopt);
+    const bool fits = is_one && (!has_names || bears_name(roster.rows[at->second.front()], person));
+    found.push_back(fits ? std::optional(at->second.front()) : std::nullopt);
   }
   return found;
+}
+
+std::ptrdiff_t count_of(const std::vector<std::optional<std::size_t>>& found) {
+  return std::ranges::count_if(found, [](const auto& line) { return line.has_value(); });
+}
+
+// Different people on one line are on none; a person may have handed in several times.
+void leave_out_shared(std::vector<std::optional<std::size_t>>& found, const std::vector<Person>& people) {
+  const auto before = found;
+  for (std::size_t p = 0; p < people.size(); ++p)
+    for (std::size_t other = 0; other < people.size(); ++other) {
+      const bool same = p == other || (!people[p].id.empty() && people[p].id == people[other].id);
+      if (before[p] && before[p] == before[other] && !same) found[p].reset();
+    }
 }
 
 }  // namespace
@@ -143,27 +176,27 @@ Roster read_roster(std::string_view text, const std::string& place) {
 
 std::vector<std::optional<std::size_t>> lines_of(const Roster& roster, const std::vector<Person>& people) {
   std::vector<std::optional<std::size_t>> best(people.size());
-  std::ptrdiff_t most = 0;
-  for (const Way& way : ways_of(roster)) {
-    auto found = found_by(way, roster, people);
-    const auto all = std::ranges::count_if(found, [](const auto& line) { return line.has_value(); });
-    if (all > most) most = all, best = std::move(found);
+  for (const Ways& ways : ways_of(roster)) {
+    for (const Way& way : ways)
+      if (auto found = found_by(way, roster, people); count_of(found) > count_of(best))
+        best = std::move(found);
+    if (2 * count_of(best) >= std::ssize(people)) break;  // a surer way that finds most of them
   }
+  leave_out_shared(best, people);
   return best;
 }
 
 std::string label_of(const Roster& roster, std::size_t line) {
   std::string label;
-  for (std::size_t c = 0; c < roster.head.size(); ++c) {
-    const std::string head = lowered(roster.head[c]);
-    const bool is_name = head.find("name") != head.npos && head.find("user") == head.npos;
-    if (is_name || head == "student") label += (label.empty() ? "" : " ") + roster.rows[line][c];
-  }
-  return label.empty() ? roster.rows[line].front() : label;
+  for (std::size_t c = 0; c < roster.head.size(); ++c)
+    if (is_of_names(roster.head[c])) label += (label.empty() ? "" : " ") + roster.rows[line][c];
+  if (folded(label).empty()) label = roster.rows[line].front();
+  return folded(label).empty() ? "" : label;
 }
 
-bool is_of_points(const std::vector<std::string>& row) {
-  return std::ranges::any_of(row, [](const std::string& cell) { return squeezed(cell) == "pointspossible"; });
+bool is_of_points(const Roster& roster, std::size_t line) {
+  return line < 2 && lowered(roster.head.front()) == "student" &&
+         folded(roster.rows[line].front()) == "pointspossible";
 }
 
 }  // namespace ringcraft::grade

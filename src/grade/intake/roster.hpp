@@ -25,16 +25,18 @@ struct Roster {
 /// a table without a column or a line.
 Roster read_roster(std::string_view text, const std::string& place);
 
-/// The line of each of these people, none for those who are not on it. All are found in one and the same
-/// way, the one that finds most: by a column that holds their ids ("12345", or "Participant 12345"), else by
-/// their names, in one column or in two that stand side by side, in either order. Case, blanks and
-/// punctuation do not matter to a name. A person who fits two lines is on none.
+/// The line of each of these people, none for those who are not on it. Most are found in one and the same
+/// way: by a column that holds their ids ("12345", or "Participant 12345"), else by a column that holds their
+/// names as they are typed, else by names without case, accents, blanks and punctuation, in one column or in
+/// two that stand side by side, in either order. Nobody is on a line that bears another name, on two lines,
+/// or on one that somebody else fits, too.
 std::vector<std::optional<std::size_t>> lines_of(const Roster& roster, const std::vector<Person>& people);
 
-/// How a page calls the person of a line: the cells of all columns that are names, else the first cell.
+/// How a page calls the person of a line: the cells of all columns that are names, else the first cell; empty
+/// if it is nobody.
 std::string label_of(const Roster& roster, std::size_t line);
 
-/// Canvas's second line, "Points Possible", which is no person.
-bool is_of_points(const std::vector<std::string>& row);
+/// Whether it is Canvas's line "Points Possible", which is no person.
+bool is_of_points(const Roster& roster, std::size_t line);
 
 }  // namespace ringcraft::grade

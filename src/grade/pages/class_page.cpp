@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "grade/pages/html.hpp"
 #include "grade/pages/pages.hpp"
@@ -72,6 +73,12 @@ std::string cards(const ClassResults& results) {
          count(states[State::kMissing], "not handed in") + count(late, "handed in late") + "</ul>\n";
 }
 
+// "merge.txt is no file of these exercises, and 2 more"
+std::string passed_over(const StudentResults& student) {
+  const std::size_t more = student.remarks.size() - 1;
+  return shown(student.remarks.front(), 300) + (more == 0 ? "" : fmt::format(", and {} more", more));
+}
+
 std::string for_a_person(const ClassResults& results) {
   std::string rows;
   for (const StudentResults& student : results.students)
@@ -83,11 +90,18 @@ std::string for_a_person(const ClassResults& results) {
                           escaped(heading_of(results.exercises[i])), name_of(result.state()),
                           escaped(shown(first_lines(result.counted()->sentence, 1), 300)));
     }
+  for (const StudentResults& student : results.students)
+    if (!student.remarks.empty() && std::ranges::any_of(student.results, [](const Result& result) {
+          return result.state() == State::kMissing;
+        }))
+      rows += fmt::format("<tr><td>{}</td><td></td><td class=\"state\">passed over</td><td>{}</td></tr>\n",
+                          link_to(student), escaped(passed_over(student)));
   if (rows.empty()) return "";
   return section(
       "Needs a person",
-      "No points were taken for these: a file that cannot be judged is no wrong answer. An unjudged one is "
-      "tried again by the same command.",
+      "These have neither points nor a zero: a file that cannot be judged is no wrong answer. An unjudged "
+      "one is "
+      "tried again by the same command; one that was passed over may be a missing exercise by another name.",
       "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
@@ -162,7 +176,8 @@ std::string points_table(const ClassResults& results) {
       "report.",
       fmt::format(
           "<div class=\"wide\"><table class=\"grid\"><thead><tr>{}<th><b>sum</b><br>of {}</th></tr></thead>\n"
-          "<tbody>\n{}</tbody>\n<tfoot><tr>{}<td>{:.1f}</td></tr></tfoot></table></div>\n",
+          "<tbody>\n{}</tbody>\n<tfoot><tr>{}<td>{:.1f}<small>of "
+          "all</small></td></tr></tfoot></table></div>\n",
           head, points_text(results.points()), rows, means, sum));
 }
 
@@ -213,27 +228,35 @@ std::string every_check(const ClassResults& results, const Tally& tally) {
   return markup.empty() ? "" : section("Every check", "", markup);
 }
 
+// The words about a mistake; where students were told different ones, each with those who were.
+std::string words_of(const CauseTally& cause) {
+  if (cause.wordings.size() == 1) return escaped(cause.wordings.front().sentence);
+  std::string items;
+  for (const Wording& wording : cause.wordings)
+    items += "<li>" + escaped(wording.sentence) + " (" + links_to(wording.students) + ")</li>\n";
+  return "<ul>\n" + items + "</ul>\n";
+}
+
 std::string mistakes(const ClassResults& results, const Tally& tally) {
   if (tally.causes.empty() && tally.unexplained.students.empty()) return "";
   std::string head, rows;
   for (const Exercise& exercise : results.exercises)
     head += "<th class=\"num\">" + escaped(exercise.id) + "</th>";
-  const auto add = [&](const CauseTally& cause, const std::string& sentence) {
+  const auto add = [&](const CauseTally& cause, const std::string& words) {
     if (cause.students.empty()) return;
-    rows += fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td>{}</td>", sentence,
+    rows += fmt::format("<tr><td>{}<br><span class=\"dim\">{}</span></td><td>{}</td>", words,
                         escaped(cause.id), who(cause.students));
     for (const int count : cause.of_exercise)
       rows += fmt::format("<td class=\"num\">{}</td>", count == 0 ? "" : std::to_string(count));
     rows += "</tr>\n";
   };
-  for (const CauseTally& cause : tally.causes) add(cause, escaped(cause.sentence));
+  for (const CauseTally& cause : tally.causes) add(cause, words_of(cause));
   add(tally.unexplained, "no known mistake gives these numbers");
-  return section("Mistakes",
-                 "The likeliest cause of each failed check, one column per exercise, in the words on the "
-                 "page of the first "
-                 "student who has it. A student counts once in each.",
-                 "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
-                     "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
+  return section(
+      "Mistakes",
+      "The likeliest cause of each failed check, one column per exercise. A student counts once in each.",
+      "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
+          "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
 }
 
 // ---- the rest
@@ -282,26 +305,29 @@ std::string layers(const ClassResults& results) {
                                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
-// Those on the roster who have handed in nothing, and the reverse.
+// Lines of the roster without a hand-in, and the reverse.
 std::string enrolment(const ClassResults& results) {
   if (!results.enrolment) return "";
   const auto& [roster, students] = *results.enrolment;
-  std::string absent;
-  for (std::size_t line = 0; line < students.size(); ++line)
-    if (!students[line] && !is_of_points(roster.rows[line]))
-      absent += "<li>" + isolated(shown(label_of(roster, line), kShortName)) + "</li>\n";
-  std::vector<const StudentResults*> unknown;
+  std::string absent, unknown;
+  std::set<std::size_t> found;
+  for (std::size_t line = 0; line < students.size(); ++line) {
+    found.insert(students[line].begin(), students[line].end());
+    const std::string label = label_of(roster, line);
+    if (students[line].empty() && !label.empty() && !is_of_points(roster, line))
+      absent += "<li>" + isolated(shown(label, kShortName)) + "</li>\n";
+  }
   for (std::size_t s = 0; s < results.students.size(); ++s)
-    if (std::ranges::find(students, std::optional(s)) == students.end())
-      unknown.push_back(&results.students[s]);
-  return (absent.empty()
-              ? ""
-              : section("On the roster, and nothing handed in", "", "<ul>\n" + absent + "</ul>\n")) +
+    if (!found.contains(s)) unknown += "<li>" + link_to(results.students[s]) + "</li>\n";
+  return (absent.empty() ? ""
+                         : section("On the roster, without a hand-in",
+                                   "Nothing in this class has the id, or the name, of these lines.",
+                                   "<ul>\n" + absent + "</ul>\n")) +
          (unknown.empty() ? ""
-                          : section("Not on the roster",
-                                    "No line of the roster has this id or name, or several have it, or one "
-                                    "line has several of these: roster.csv lacks their points.",
-                                    "<p>" + links_to(unknown) + "</p>\n"));
+                          : section("Handed in, and on no line of the roster",
+                                    "No line has their id with their name, or several people fit one line: "
+                                    "roster.csv lacks their points.",
+                                    "<ul>\n" + unknown + "</ul>\n"));
 }
 
 std::string remarks(const ClassResults& results) {

@@ -1,5 +1,6 @@
 // A gradebook as CSV, RFC 4180. A spreadsheet computes whatever begins like a formula, also between quotes.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "grade/pages/pages.hpp"
@@ -64,12 +65,33 @@ bool is_number(std::string_view text) {
   return failure == std::errc() && end == text.data() + text.size();
 }
 
-// Cells of a roster: a number, which may have a sign, stays one.
+// A cell of a roster, with every byte that it had, except that a spreadsheet does not compute it: a sign is
+// harmless where no letter follows, as in "-" and "+49 30 1".
+std::string kept_cell(const std::string& text) {
+  if (is_number(text)) return text;
+  const bool has_sign = text.find_first_of("+-") == text.find_first_not_of(' ');
+  const bool has_letter =
+      std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) || c == '('; });
+  const bool computed = is_computed(text) && (!has_sign || has_letter);
+  return "\"" + replaced((computed ? "'" : "") + text, "\"", "\"\"") + "\"";
+}
+
 std::string line_of(const std::vector<std::string>& cells, char separator) {
   std::string line;
   for (const std::string& each : cells)
-    line += (&each == cells.data() ? "" : std::string(1, separator)) + (is_number(each) ? each : cell(each));
+    line += (&each == cells.data() ? "" : std::string(1, separator)) + kept_cell(each);
   return line + "\r\n";
+}
+
+// The graded attempt with the most points of these students in an exercise; null if there is none.
+const Record* best_of(const ClassResults& results, const std::vector<std::size_t>& students, std::size_t i) {
+  const Record* best = nullptr;
+  for (const std::size_t s : students) {
+    const Result& result = results.students[s].results[i];
+    if (result.state() == State::kGraded && (best == nullptr || result.points() > best->report.points()))
+      best = result.counted();
+  }
+  return best;
 }
 
 // A row for each member of a group.
@@ -109,10 +131,8 @@ std::string roster_csv(const ClassResults& results) {
     head.resize(std::max(head.size(), column + 1), heading_of(results.exercises[i]));
     for (std::size_t line = 0; line < rows.size(); ++line) {
       rows[line].resize(head.size());
-      if (is_of_points(roster.rows[line])) rows[line][column] = points_text(results.all_points[i]);
-      if (!students[line]) continue;
-      const std::string points = points_cell(results.students[*students[line]].results[i].counted());
-      if (!points.empty()) rows[line][column] = points;
+      if (is_of_points(roster, line)) rows[line][column] = points_text(results.all_points[i]);
+      if (const Record* best = best_of(results, students[line], i)) rows[line][column] = points_cell(best);
     }
   }
   std::string csv = line_of(head, roster.separator);

@@ -149,10 +149,17 @@ std::string notice_of(const Record& record) {
   return markup + "</div>\n";
 }
 
+// "7 of 16", or "ungradable"
+std::string score_of(const Result& result, double all) {
+  return result.state() == State::kGraded
+             ? fmt::format("{} of {}", points_text(result.points()), points_text(all))
+             : std::string(name_of(result.state()));
+}
+
 std::string section_of(const Exercise& exercise, const Result& result, double all_points, bool passed_over) {
-  std::string markup = fmt::format(
-      "<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{} of {}</span></h2>\n", anchor_of(exercise),
-      escaped(heading_of(exercise)), points_text(result.points()), points_text(all_points));
+  std::string markup =
+      fmt::format("<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{}</span></h2>\n", anchor_of(exercise),
+                  escaped(heading_of(exercise)), score_of(result, all_points));
   const Record* const record = result.counted();
   if (record == nullptr)
     return markup +
@@ -183,10 +190,7 @@ std::string overview(const ClassResults& results, const StudentResults& student)
     const double all = results.all_points[i];
     rows += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"num\">{}</td></tr>\n",
                         anchor_of(results.exercises[i]), escaped(heading_of(results.exercises[i])),
-                        bar(result.points(), all, "good"),
-                        result.state() == State::kGraded
-                            ? fmt::format("{} of {}", points_text(result.points()), points_text(all))
-                            : std::string(name_of(result.state())));
+                        bar(result.points(), all, "good"), score_of(result, all));
   }
   return "<table class=\"pictures\"><tbody>\n" + rows + "</tbody></table>\n";
 }

@@ -25,6 +25,12 @@ void count_in(CauseTally& tally, std::size_t exercise, std::size_t exercises, co
   if (tally.students.empty() || tally.students.back() != student) tally.students.push_back(student);
 }
 
+void word_in(std::vector<Wording>& wordings, const std::string& sentence, const StudentResults* student) {
+  auto same = std::ranges::find(wordings, sentence, &Wording::sentence);
+  if (same == wordings.end()) same = wordings.insert(same, {sentence});
+  if (std::ranges::find(same->students, student) == same->students.end()) same->students.push_back(student);
+}
+
 // The likeliest causes of all failed rows of a report, each once.
 std::vector<Cause> likeliest(const verify::Report& report) {
   std::vector<Cause> found;
@@ -56,9 +62,9 @@ Tally tally_of(const ClassResults& results) {
       }
       for (const Cause& cause : likeliest(report)) {
         auto known = std::ranges::find(tally.causes, cause.id, &CauseTally::id);
-        if (known == tally.causes.end())
-          known = tally.causes.insert(known, {cause.id, cause.sentence, {}, {}});
+        if (known == tally.causes.end()) known = tally.causes.insert(known, {cause.id, {}, {}, {}});
         count_in(*known, i, exercises, &student);
+        word_in(known->wordings, cause.sentence, &student);
       }
       if (std::ranges::any_of(report.rows, &ReportRow::unexplained))
         count_in(tally.unexplained, i, exercises, &student);

@@ -16,9 +16,16 @@ struct CheckTally {
   std::vector<const StudentResults*> failed, skipped, passed;
 };
 
+/// The words in which a mistake was told, and those who were told them.
+struct Wording {
+  std::string sentence;
+  std::vector<const StudentResults*> students = {};  ///< each once
+};
+
 /// One known mistake. A student counts once for it in each exercise.
 struct CauseTally {
-  std::string id, sentence;
+  std::string id;
+  std::vector<Wording> wordings;                ///< from the first student on
   std::vector<const StudentResults*> students;  ///< each once
   std::vector<int> of_exercise;                 ///< how many students, per exercise
 };

@@ -94,7 +94,8 @@ struct Same {
 /// A class as its course's system knows it, and who of them has handed in.
 struct Enrolment {
   Roster roster;
-  std::vector<std::optional<std::size_t>> students;  ///< for each line of it the index of a student
+  std::vector<std::vector<std::size_t>> students;  ///< for each line of it indices of students: of several
+                                                   ///< the best counts, in each exercise
 };
 
 /// A graded class.

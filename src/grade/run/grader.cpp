@@ -13,6 +13,7 @@
 
 #include "grade/alike/alike.hpp"
 #include "grade/intake/class_folder.hpp"
+#include "grade/intake/names.hpp"
 #include "grade/jail/control_group.hpp"
 #include "grade/jail/jail.hpp"
 #include "grade/pages/pages.hpp"
@@ -126,11 +127,14 @@ class Grader {
   }
 
   Explained explained(const std::string& student, const std::string& exercise) {
-    const auto found = std::ranges::find(handed_in_.students, student, &Student::key);
-    if (found == handed_in_.students.end())
+    const auto& students = handed_in_.students;
+    auto found = std::ranges::find(students, student, &Student::key);
+    if (found == students.end() && std::ranges::count(students, student, &Student::name) == 1)
+      found = std::ranges::find(students, student, &Student::name);
+    if (found == students.end())
       throw Error("grade --explain", "a student of " + options_.folder.string(), student,
-                  "take the name in the table's first column");
-    const auto s = static_cast<std::size_t>(found - handed_in_.students.begin());
+                  "take the first column of gradebook.csv, which is also the name of the student's page");
+    const auto s = static_cast<std::size_t>(found - students.begin());
     run_only(s, exercise);
     const auto h = counted(s, exercise);
     if (!h || !found->hand_ins[*h].refusal.empty())
@@ -139,9 +143,9 @@ class Grader {
                   "see the student's page");
     const HandIn& hand_in = found->hand_ins[*h];
     const std::string digest = ledger_.secret().fingerprint_of(text_around(hand_in.file));
-    Explained explained{verdict_on(student, hand_in, digest, 0, judge::Words::kShown).report, {}};
-    explained.report.seed = ledger_.secret().seed_for(student, exercise, digest);
-    const fs::path copy = folder_in_out(fs::path("explained") / student / exercise);
+    Explained explained{verdict_on(found->key, hand_in, digest, 0, judge::Words::kShown).report, {}};
+    explained.report.seed = ledger_.secret().seed_for(found->key, exercise, digest);
+    const fs::path copy = folder_in_out(fs::path("explained") / found->key / exercise);
     fs::copy(hand_in.file.parent_path(), copy,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     explained.file = copy / hand_in.file.filename();
@@ -182,24 +186,26 @@ class Grader {
     std::vector<std::size_t> whose;
     for (std::size_t s = 0; s < students.size(); ++s)
       for (const Person& person : students[s].people) people.push_back(person), whose.push_back(s);
-    Enrolment all{roster, std::vector<std::optional<std::size_t>>(roster.rows.size())};
+    Enrolment all{roster, std::vector<std::vector<std::size_t>>(roster.rows.size())};
     const auto lines = lines_of(roster, people);
     for (std::size_t p = 0; p < people.size(); ++p)
-      if (lines[p] && std::ranges::count(lines, lines[p]) == 1) all.students[*lines[p]] = whose[p];
+      if (lines[p]) all.students[*lines[p]].push_back(whose[p]);
     return all;
   }
 
   // Reports of another class are not overwritten.
   void require_same_class() const {
     const fs::path pages = options_.out / "students";
-    bool any = false, same = false;
+    std::size_t all = 0, same = 0;  // pages, and those of students who are here, perhaps by another key
     for (const auto& entry : fs::exists(pages) ? fs::directory_iterator(pages) : fs::directory_iterator()) {
-      any = true;
-      same = same || std::ranges::any_of(handed_in_.students, [&](const Student& student) {
-               return entry.path().stem().string() == student.key;
-             });
+      const std::string key = entry.path().stem();
+      ++all;
+      same += std::ranges::any_of(handed_in_.students, [&](const Student& student) {
+        return key == student.key || key == safe_name(student.name);
+      });
     }
-    if (any && !same)
+    constexpr std::size_t kFew = 4;  // one in this many is no coincidence
+    if (kFew * same < std::min(all, handed_in_.students.size()))
       throw Error("grade --out", "a new folder, or the reports of this class",
                   options_.out.string() + ", with those of other students", "name another one with --out");
   }

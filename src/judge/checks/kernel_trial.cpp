@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
 #include "judge/outcome/comparison.hpp"
+#include "ringcraft/core/shown.hpp"
 
 namespace ringcraft::judge {
 namespace {
@@ -115,8 +117,7 @@ KernelRun KernelHead::run(const KernelCall& call, KernelStep step, const HowRun&
   step.count_traffic = how.count_traffic;
   const Kept<float> floats[] = {{"q", step.q}, {"k", step.k}, {"v", step.v}};
   const Kept<int> ints[] = {{"begin", step.begin}, {"end", step.end}};
-  KernelRun answer = with_label(name_ + ": ", [&] { return call(step); });
-  require_no_finding(name_, answer);
+  KernelRun answer = without_finding(name_, with_label(name_ + ": ", [&] { return call(step); }));
   for (const auto& kept : floats) kept.require_same();
   for (const auto& kept : ints) kept.require_same();
   return answer;
@@ -197,9 +198,39 @@ std::span<float> rows_between(std::span<float> all, Index first, Index last, Ind
                      static_cast<std::size_t>((last - first) * width));
 }
 
-void require_no_finding(const std::string& name, const KernelRun& run) {
+namespace {
+
+// Lines are named by the judge, from machine code; arrays and instructions have known names, and those of
+// shared variables and kernels are short.
+void require_no_foreign_words(const std::string& name, KernelRun& run) {
+  constexpr std::size_t kLongestName = 200;
+  const auto require = [&](bool holds) {
+    if (!holds) throw Wrong(sign::kProtocol, "unreadable-answer", "{}: the answer cannot be read", name);
+  };
+  const auto require_named_by_us = [&](const simt::CodePlace& place) { require(place.line.empty()); };
+  const auto is_short = [](const std::string& text) { return ringcraft::shown(text, kLongestName) == text; };
+  for (const MovedByLine& line : run.moved) require_named_by_us(line.place);
+  for (simt::Finding& finding : run.findings) {
+    simt::for_each_place(finding, require_named_by_us);
+    const std::string& memory = finding.memory.name;
+    if (finding.memory.kind == simt::FoundMemory::Kind::kDevice)
+      require(memory.empty() || std::ranges::find(kNamesOfArrays, memory) != std::end(kNamesOfArrays));
+    else
+      require(is_short(memory));
+    if (finding.mistake == simt::Mistake::kCrooked)
+      require(finding.name == "cp.async" || finding.name == "ldmatrix");
+    else
+      require(is_short(finding.name));
+  }
+}
+
+}  // namespace
+
+KernelRun without_finding(const std::string& name, KernelRun run) {
+  require_no_foreign_words(name, run);
   for (const simt::Finding& finding : run.findings)
     throw Wrong(sign::kFinding, "launch", "{}: {}", name, finding);
+  return run;
 }
 
 void require_near(const std::string& what, double got, double want, double bound) {

@@ -76,8 +76,9 @@ class KernelHead {
 /// The rows [first, last) of a single head's numbers, `width` to a row.
 std::span<float> rows_between(std::span<float> all, Index first, Index last, Index width);
 
-/// Throws Wrong if a launch ended with a finding (sign::kFinding).
-void require_no_finding(const std::string& name, const KernelRun& run);
+/// The reply of a launch, which a student's process has written. Throws Wrong if it ended with a finding
+/// (sign::kFinding), or if it holds words that no launch reports (sign::kProtocol).
+KernelRun without_finding(const std::string& name, KernelRun run);
 
 /// Throws Wrong, "WHAT is GOT, and must be WANT", unless |got - want| <= bound + 1e-30. Infinite numbers must
 /// match; a NaN never passes.

@@ -45,6 +45,13 @@ std::string Fact::key() const {
   return {};
 }
 
+void Fact::hide_names() {
+  auto* const finding = std::get_if<simt::Finding>(&value_);
+  if (finding == nullptr) return;
+  if (finding->memory.kind != simt::FoundMemory::Kind::kDevice) finding->memory.name.clear();
+  if (finding->mistake != simt::Mistake::kCrooked) finding->name.clear();
+}
+
 std::string Statement::text() const {
   fmt::dynamic_format_arg_store<fmt::format_context> texts;
   for (const Fact& fact : facts) texts.push_back(fact.text());

@@ -48,7 +48,8 @@ struct Puzzle {
   std::function<std::string(std::uint64_t seed)> given;
   /// The given text with right answers, where they are computed; for tests.
   std::function<std::string(std::uint64_t seed)> solved = {};
-  bool runs_checks = false;  ///< whether the lesson's own checks judge the file, too, before the rows below
+  bool runs_checks = false;  ///< whether the lesson's own checks judge the file, too, before the rows below,
+                             ///< which may need them; they have no points of their own here
   /// The claims of the verdict on a submission, in order. The submission must outlive them.
   std::function<std::vector<PuzzleRow>(const Submission&)> rows;
 
@@ -63,7 +64,7 @@ const std::vector<Puzzle>& puzzles();
 /// The puzzle of this id. Throws Error if there is none.
 const Puzzle& puzzle_named(const std::string& id);
 
-/// The points of all rows of a puzzle's verdict, those of the lesson's checks included.
+/// The points of all rows of a puzzle's verdict.
 double all_points(const Puzzle& puzzle);
 
 /// The folder of a puzzle in the source tree: README.md, hints, the given file.

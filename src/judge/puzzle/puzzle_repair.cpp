@@ -52,10 +52,13 @@ Puzzle repair(const std::string& id, const std::string& title, const std::string
   const std::string file = puzzle.file;
   puzzle.given = [=](std::uint64_t) { return given_file(id, file); };
   puzzle.rows = [=](const Submission& handed_in) {
+    std::vector<std::string> all;
+    for (const Check& each : checks_of(lesson_numbered(std::stoi(id)))) all.push_back(each.id);
     return std::vector<PuzzleRow>{
+        {"repaired", 3, all, "The mistake is found: every check of the lesson passes.", "", [] {}},
         {"kept",
          1,
-         {},
+         {"repaired"},
          "It is a repair: at most " + counted(most_changes, "line") + " differ from the file that was given.",
          "The mistake is small; put the other lines back, and change only what must change.",
          [=, &handed_in] {

@@ -147,6 +147,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     team.begin_check(workers);
     const std::uint64_t seed = options_.seed * kSeedsOfChecks + report_.rows.size();
     Trial trial(team, seed, library, check.precision);
+    bool is_written = true;
     row.status = Status::kFailed;
     row.hint = check.hint;
     try {
@@ -155,6 +156,8 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
       outcome.sign = sign::kPassed;
     } catch (const Wrong& wrong) {
       unspoken_.push_back({report_.rows.size() - 1, wrong});
+      if (options_.words == Words::kHidden)
+        for (Fact& fact : unspoken_.back().wrong.said.facts) fact.hide_names();
       row.maps = wrong.maps;
       row.code = wrong.code;
       row.facts = wrong.said.keys();
@@ -163,6 +166,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     } catch (const Misbehaviour& misbehaviour) {
       row.code = misbehaviour.code();
       outcome.sign = sign_of(misbehaviour.kind());
+      is_written = misbehaviour.kind() != Misbehaviour::Kind::kUnwritten;
       misbehaved(misbehaviour, check, row);
     }
     row.figures = trial.figures();
@@ -170,7 +174,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     if (outcome.exhibits.empty() && trial.shown()) outcome.exhibits.push_back(trial.shown());
     if (row.status == Status::kFailed)
       below = shown(outcome.sign == sign::kEnded ? without_assertion(team.printed()) : team.printed());
-    if (check.interview && row.status == Status::kFailed && stop_.empty() &&
+    if (check.interview && row.status == Status::kFailed && stop_.empty() && is_written &&
         !std::exchange(interviewed_, true))
       if (verify::Exhibit answers = asked(check, trial))
         outcome.exhibits.insert(outcome.exhibits.begin(), std::move(answers));

@@ -82,6 +82,14 @@ struct MovedByLine {
   }
 };
 
+/// The names of arrays in device memory that a finding may have.
+inline constexpr const char* kNamesOfArrays[] = {
+    "q_gmem",         "k_gmem",         "v_gmem",         "dout_gmem",    "lse_gmem",       "delta_gmem",
+    "dq_gmem",        "dk_gmem",        "dv_gmem",        "out_gmem",     "max_gmem",       "sum_gmem",
+    "begin_gmem",     "end_gmem",       "key_begin_gmem", "key_end_gmem", "row_begin_gmem", "row_end_gmem",
+    "the workspace",  "acc.out_gmem",   "acc.max_gmem",   "acc.sum_gmem", "block.out_gmem", "block.max_gmem",
+    "block.sum_gmem", "block_out_gmem", "block_lse_gmem"};
+
 /// The reply of a launch beside the arrays. It comes from a student's program: a teaching aid, not evidence.
 struct KernelRun {
   std::vector<simt::Finding> findings;  ///< the finding that ended it: none, or one

@@ -20,7 +20,7 @@ struct CheckRequest {
   std::string id;  // empty: the exercise that was changed last
   bool debug = false;
   bool all = false;                        // every row in full, not only the first that failed
-  std::optional<std::uint64_t> seed = {};  // of all inputs; none: chosen at random
+  std::string seed;                        // of all inputs; "-": from the input; empty: chosen at random
   std::string json;                        // also write the verdict there; empty: do not
   std::string file;                        // judge this one; empty: the student's own in the workspace
   bool confidential = false;               // repeat nothing that the file prints or throws

@@ -1,6 +1,5 @@
 // The flags of the course's commands: lessons, start, check, watch, next, hint, diff, export.
 #include <CLI/CLI.hpp>
-#include <iostream>
 
 #include "tool/commands/commands.hpp"
 #include "tool/commands/course_commands.hpp"
@@ -15,14 +14,6 @@ std::string complaint_about_seed(const std::string& text) {
                                     : "--seed: expected a whole number of at most 19 digits, got " + text;
 }
 
-// "-": from the standard input, which no other user sees as they see a command's arguments.
-std::uint64_t seed_of(std::string text) {
-  if (text == "-") std::getline(std::cin, text);
-  if (const std::string complaint = complaint_about_seed(text); !complaint.empty())
-    throw CLI::ValidationError(complaint);
-  return std::stoull(text);
-}
-
 void add_check(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Judge your file: what is wrong, and why");
   auto request = std::make_shared<CheckRequest>();
@@ -31,10 +22,10 @@ void add_check(CLI::App& app, Action& action) {
                    "A lesson or a side exercise: 104, 301.deadlock; default: what you changed last")
       ->type_name("ID");
   command
-      ->add_option_function<std::string>(
-          "--seed", [request](const std::string& text) { request->seed = seed_of(text); },
-          "Of all inputs; -: it stands in the standard input; default: another one each time")
-      ->type_name("X");
+      ->add_option("--seed", request->seed,
+                   "Of all inputs; -: it stands in the standard input; default: another one each time")
+      ->type_name("X")
+      ->check([](const std::string& text) { return text == "-" ? "" : complaint_about_seed(text); });
   command->add_option("--json", request->json, "Also write the verdict for programs")->type_name("F");
   command->add_flag("--all", request->all, "Show every check whole, not only the first that failed");
   command->add_option("--file", request->file, "Judge this file; default: yours in exercises/")

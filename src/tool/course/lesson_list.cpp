@@ -24,9 +24,12 @@ int one_lesson(const std::string& flag, const std::string& part, std::string_vie
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (digits.size() != 3 || error != std::errc() || end != digits.data() + digits.size())
     malformed(flag, part);
-  if (!known.contains(number))
-    throw Error(flag, "lessons with an exercise: " + listed_lessons(known, known), std::to_string(number),
+  if (!known.contains(number)) {
+    std::set<int> all;  // so that a gap between two lessons shows
+    for (int each = *known.begin(); each <= *known.rbegin(); ++each) all.insert(each);
+    throw Error(flag, "lessons with an exercise: " + listed_lessons(known, all), std::to_string(number),
                 "see ./ringcraft lessons for the road");
+  }
   return number;
 }
 

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 #include <random>
 
@@ -12,6 +14,7 @@
 #include "judge/verdict/judge.hpp"
 #include "process/child.hpp"
 #include "ringcraft/core/error.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "tool/attention/own_files.hpp"
 #include "tool/commands/course_commands.hpp"
 #include "tool/course/checker.hpp"
@@ -40,6 +43,20 @@ std::string latest_started() {
 std::uint64_t any_seed() {
   std::random_device device;
   return std::uniform_int_distribution<std::uint64_t>(1, judge::kLargestSeed)(device);
+}
+
+// Of a seed that was typed; of "-" the one in the standard input, which no other user sees as they see a
+// command's arguments. Read by the program that judges, and by no other before it.
+std::optional<std::uint64_t> seed_of(const std::string& typed) {
+  if (typed.empty()) return {};
+  std::string digits = typed;
+  if (typed == "-") std::getline(std::cin, digits);
+  std::uint64_t seed = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (failure != std::errc() || end != digits.data() + digits.size())
+    throw Error("check --seed -", "a whole number in the standard input",
+                digits.empty() ? "nothing" : shown(digits), "pipe it in");
+  return seed;
 }
 
 std::string shown_verdict(const verify::Report& report, const std::string& id, bool all) {
@@ -77,7 +94,7 @@ int debug(const std::string& id, const CheckRequest& request) {
     return static_cast<int>(Code::kWrongAnswer);
   }
   const std::string number = std::to_string(lesson),
-                    seed = std::to_string(request.seed.value_or(judge::kSeedOfCorpus));
+                    seed = std::to_string(seed_of(request.seed).value_or(judge::kSeedOfCorpus));
   const std::string program = std::filesystem::relative(built.program, kRoot).string();
   std::printf(
       "One process, for a debugger or a sanitizer; a verdict is given by ./ringcraft check %s.\n"
@@ -126,7 +143,7 @@ int check(const CheckRequest& request) {
   judge::CheckOptions options;
   const std::optional<std::uint64_t> form = seed_of_form(id);
   options.words = request.confidential ? judge::Words::kHidden : judge::Words::kShown;
-  options.seed = request.seed.value_or(form.value_or(any_seed()));
+  options.seed = seed_of(request.seed).value_or(form.value_or(any_seed()));
   Progress progress(1);
   options.progress = [&](const std::string& claim, int done, int total) {
     progress.at(static_cast<double>(done) / std::max(1, total), claim);

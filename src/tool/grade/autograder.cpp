@@ -36,6 +36,11 @@ std::vector<grade::Zipped> zipped_tree(const fs::path& root, const std::set<int>
 int gradescope(const GradescopeRequest& request) {
   const fs::path root = source_root();
   refuse_exported_tree("gradescope", root);
+  const fs::path out =
+      fs::weakly_canonical(fs::absolute(request.out)).lexically_relative(fs::weakly_canonical(root));
+  if (out.empty() || (*out.begin() != ".." && *out.begin() != "build"))
+    throw Error("gradescope --out", "a file outside of this tree, since it holds every solution",
+                shown(request.out), "name one beside it: --out ../autograder.zip");
   lessons_listed("gradescope", request.lessons, judged_lessons());  // refused here rather than there
   std::vector<grade::Zipped> files = zipped_tree(root, lessons_with_exercise());
   const fs::path scripts = root / "src" / "grade" / "autograder";
