@@ -550,7 +550,7 @@ const Check kManyRanks{
 
 void ring(Trial& trial, Layout layout, int ranks, Mask mask, Position seqlen) {
   const Problem problem = make_problem({1, 2, 1, seqlen, 4}, std::move(mask), layout, ranks);
-  require_right_ring(trial, verify::make_case(problem, verify::Data::kNormal, trial.seed()));
+  require_driven_ring(trial, verify::make_case(problem, verify::Data::kNormal, trial.seed()));
 }
 
 const Check kDrives{

@@ -519,7 +519,9 @@ const Check kDrivesRing{
     .needs = {"one-sequence"},
     .hint = "All ranks must agree on what each row sees, and on how far the blocks travel.",
     .run{[](Trial& trial) {
-      const auto ring = [&](const Problem& problem) { require_right_ring(trial, ring_case(trial, problem)); };
+      const auto ring = [&](const Problem& problem) {
+        require_driven_ring(trial, ring_case(trial, problem));
+      };
       ring(make(Layout::kContiguous, causal_mask(), 17, 3));
       for (const Layout layout : kLayouts)
         for (const bool per_sequence : {false, true})

@@ -124,6 +124,11 @@ TEST_CASE("words that stay hidden are those of every exception, and a refused me
   const Report kernel = check(201, long_words.file(), hidden).report;
   CHECK(!testing::contains(verify::text_of(kernel), "xxx"));
   CHECK(testing::contains(row(kernel, "201.scores").sentence, "whose words are not shown here"));
+  const HandedIn finding(202, kRoot / "tests/attacks/202_tiles/words_a_finding_itself");
+  const Report worded = check(202, finding.file(), hidden).report;
+  CHECK(row(worded, "202.one-tile").status == Status::kFailed);
+  CHECK(!testing::contains(verify::text_of(worded), "my inputs"));
+  CHECK(testing::contains(row(worded, "202.one-tile").sentence, "out_gmem"));
 }
 
 TEST_CASE("without an executor a kernel is not judged, and says what is missing") {

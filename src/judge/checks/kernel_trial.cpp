@@ -200,18 +200,17 @@ std::span<float> rows_between(std::span<float> all, Index first, Index last, Ind
 
 namespace {
 
-// Lines are named by the judge, from machine code; arrays and instructions have known names, and those of
-// shared variables and kernels are short.
+// Arrays and instructions have known names; those of places, shared variables and kernels are short.
 void require_no_foreign_words(const std::string& name, KernelRun& run) {
   constexpr std::size_t kLongestName = 200;
   const auto require = [&](bool holds) {
     if (!holds) throw Wrong(sign::kProtocol, "unreadable-answer", "{}: the answer cannot be read", name);
   };
-  const auto require_named_by_us = [&](const simt::CodePlace& place) { require(place.line.empty()); };
   const auto is_short = [](const std::string& text) { return ringcraft::shown(text, kLongestName) == text; };
-  for (const MovedByLine& line : run.moved) require_named_by_us(line.place);
+  const auto require_short = [&](const simt::CodePlace& place) { require(is_short(place.line)); };
+  for (const MovedByLine& line : run.moved) require_short(line.place);
   for (simt::Finding& finding : run.findings) {
-    simt::for_each_place(finding, require_named_by_us);
+    simt::for_each_place(finding, require_short);
     const std::string& memory = finding.memory.name;
     if (finding.memory.kind == simt::FoundMemory::Kind::kDevice)
       require(memory.empty() || std::ranges::find(kNamesOfArrays, memory) != std::end(kNamesOfArrays));

@@ -87,6 +87,14 @@ RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions 
   return run;
 }
 
+void require_driven_ring(Trial& trial, const verify::Case& c) {
+  try {
+    require_right_ring(trial, c);
+  } catch (const Wrong& wrong) {
+    throw wrong.exhibiting(nullptr);
+  }
+}
+
 std::vector<Index> ring_bytes(const Problem& problem, int steps, int direction) {
   const int n = problem.world_size;
   std::vector<Index> bytes(static_cast<std::size_t>(n * n), 0);

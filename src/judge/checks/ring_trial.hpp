@@ -30,6 +30,9 @@ void require_right(const verify::Case& c, const RingRun& run);
 
 /// run_ring and require_right.
 RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery = {});
+/// The same for the library's ring around a function of another exercise. Its numbers show that something is
+/// wrong, and no diagnosis gets them: it would look for the mistake in the ring.
+void require_driven_ring(Trial& trial, const verify::Case& c);
 
 /// The bytes of k and v of a rank (counted modulo the number of ranks) in float64.
 Index block_bytes(const Problem& problem, int rank);

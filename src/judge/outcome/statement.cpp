@@ -10,6 +10,8 @@
 namespace ringcraft::judge {
 namespace {
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::string digits(double number, int precision) {
   if (std::isnan(number)) return "nan";                                  // and no -nan
   return number == 0 ? "0" : fmt::format("{:.{}g}", number, precision);  // no -0
@@ -45,7 +47,12 @@ std::string Fact::key() const {
   return {};
 }
 
-void Fact::hide_names() {
+void Fact::hide_words() {
+  for_each_place([](simt::CodePlace& place) {
+    const std::string digits = place.line.substr(place.line.rfind(':') + 1);
+    const bool is_number = !digits.empty() && digits.size() <= 6 && std::ranges::all_of(digits, is_digit);
+    if (!place.line.empty()) place.line = is_number ? "line " + digits : "a line of its own";
+  });
   auto* const finding = std::get_if<simt::Finding>(&value_);
   if (finding == nullptr) return;
   if (finding->memory.kind != simt::FoundMemory::Kind::kDevice) finding->memory.name.clear();

@@ -49,8 +49,9 @@ class Fact {
   /// As data: a real number with ten digits; of a finding the mistake, the memory that it is about and the
   /// kind of access, not the thread; of a place in the code nothing. Empty for words.
   std::string key() const;
-  /// Takes out of a finding the names that its program may choose: of shared variables, and of kernels.
-  void hide_names();
+  /// Takes out of a place or a finding the words that its program may choose: names of files, of shared
+  /// variables and of kernels. Numbers of lines stay.
+  void hide_words();
   /// Calls seen(place) for every place in machine code that it names.
   template <class Seen>
   void for_each_place(Seen seen) {

@@ -157,7 +157,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
     } catch (const Wrong& wrong) {
       unspoken_.push_back({report_.rows.size() - 1, wrong});
       if (options_.words == Words::kHidden)
-        for (Fact& fact : unspoken_.back().wrong.said.facts) fact.hide_names();
+        for (Fact& fact : unspoken_.back().wrong.said.facts) fact.hide_words();
       row.maps = wrong.maps;
       row.code = wrong.code;
       row.facts = wrong.said.keys();
