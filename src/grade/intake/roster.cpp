@@ -72,36 +72,10 @@ std::vector<std::vector<std::string>> cells_of(std::string_view text, char separ
   return lines;
 }
 
-using Row = std::vector<std::string>;
-
-// A way to find people: what stands for a line, and for a person. Empty texts stand for nobody.
-struct Way {
-  std::function<std::string(const Row& row)> of_row;
-  std::function<std::string(const Person&)> of_person;
-};
-using Ways = std::vector<Way>;
-
 std::string id_in(const std::string& cell) {
   constexpr std::string_view kMoodle = "participant ";
   const std::string id = lowered(cell);
   return id.starts_with(kMoodle) ? id.substr(kMoodle.size()) : id;
-}
-
-// By ids, by names as they are typed, and by names without their case, marks and blanks: the surest first.
-std::vector<Ways> ways_of(const Roster& roster) {
-  const auto id = [](const Person& person) { return lowered(person.id); };
-  const auto typed = [](const Person& person) { return lowered(person.name); };
-  const auto name = [](const Person& person) { return folded(person.name); };
-  std::vector<Ways> all(3);
-  for (std::size_t c = 0; c < roster.head.size(); ++c) {
-    all[0].push_back({[c](const Row& row) { return id_in(row[c]); }, id});
-    all[1].push_back({[c](const Row& row) { return lowered(row[c]); }, typed});
-    all[2].push_back({[c](const Row& row) { return folded(row[c]); }, name});
-    if (c + 1 == roster.head.size()) continue;
-    all[2].push_back({[c](const Row& row) { return folded(row[c] + row[c + 1]); }, name});
-    all[2].push_back({[c](const Row& row) { return folded(row[c + 1] + row[c]); }, name});
-  }
-  return all;
 }
 
 bool is_of_names(const std::string& head) {
@@ -109,29 +83,72 @@ bool is_of_names(const std::string& head) {
   return words == "student" || (words.find("name") != words.npos && words.find("user") == words.npos);
 }
 
-// Whether the person's name stands in the line, in one cell or in two. A person without a name contradicts
-// none.
-bool bears_name(const Row& row, const Person& person) {
-  const std::string name = folded(person.name);
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    const std::string cell = folded(row[c]), next = c + 1 < row.size() ? folded(row[c + 1]) : "";
-    if (cell == name || cell + next == name || next + cell == name) return true;
+// People and lines, with all names folded once.
+struct Search {
+  const Roster& roster;
+  const std::vector<Person>& people;
+  std::vector<std::vector<std::string>> cells = {};  // folded, of each line
+  std::vector<std::string> names = {};               // folded, of each person
+  bool has_names = std::ranges::any_of(roster.head, is_of_names);
+
+  Search(const Roster& all, const std::vector<Person>& who) : roster(all), people(who) {
+    for (const auto& row : roster.rows) {
+      cells.emplace_back();
+      for (const std::string& cell : row) cells.back().push_back(folded(cell));
+    }
+    for (const Person& person : people) names.push_back(folded(person.name));
   }
-  return name.empty();
+
+  // Whether the person's name stands in the line, in one cell or in two. A person without a name contradicts
+  // none.
+  bool bears_name(std::size_t line, std::size_t person) const {
+    const std::string& name = names[person];
+    const std::vector<std::string>& row = cells[line];
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (row[c] == name) return true;
+      if (c + 1 < row.size() && (row[c] + row[c + 1] == name || row[c + 1] + row[c] == name)) return true;
+    }
+    return name.empty();
+  }
+};
+
+// A way to find people: what stands for a line, and for a person. Empty texts stand for nobody.
+struct Way {
+  std::function<std::string(std::size_t line)> of_line;
+  std::function<std::string(std::size_t person)> of_person;
+};
+using Ways = std::vector<Way>;
+
+// By ids, by names as they are typed, and by names without their case, marks and blanks: the surest first.
+std::vector<Ways> ways_of(const Search& search) {
+  const auto& rows = search.roster.rows;
+  const auto& people = search.people;
+  const auto& cells = search.cells;
+  const auto id = [&](std::size_t p) { return lowered(people[p].id); };
+  const auto typed = [&](std::size_t p) { return lowered(people[p].name); };
+  const auto name = [&](std::size_t p) { return search.names[p]; };
+  std::vector<Ways> all(3);
+  for (std::size_t c = 0; c < search.roster.head.size(); ++c) {
+    all[0].push_back({[&rows, c](std::size_t line) { return id_in(rows[line][c]); }, id});
+    all[1].push_back({[&rows, c](std::size_t line) { return lowered(rows[line][c]); }, typed});
+    all[2].push_back({[&cells, c](std::size_t line) { return cells[line][c]; }, name});
+    if (c + 1 == search.roster.head.size()) continue;
+    all[2].push_back({[&cells, c](std::size_t line) { return cells[line][c] + cells[line][c + 1]; }, name});
+    all[2].push_back({[&cells, c](std::size_t line) { return cells[line][c + 1] + cells[line][c]; }, name});
+  }
+  return all;
 }
 
-std::vector<std::optional<std::size_t>> found_by(const Way& way, const Roster& roster,
-                                                 const std::vector<Person>& people) {
+std::vector<std::optional<std::size_t>> found_by(const Way& way, const Search& search) {
   std::map<std::string, std::vector<std::size_t>> lines;
-  for (std::size_t line = 0; line < roster.rows.size(); ++line)
-    lines[way.of_row(roster.rows[line])].push_back(line);
-  const bool has_names = std::ranges::any_of(roster.head, is_of_names);
+  for (std::size_t line = 0; line < search.roster.rows.size(); ++line)
+    lines[way.of_line(line)].push_back(line);
   std::vector<std::optional<std::size_t>> found;
-  for (const Person& person : people) {
+  for (std::size_t person = 0; person < search.people.size(); ++person) {
     const std::string text = way.of_person(person);
     const auto at = lines.find(text);
     const bool is_one = !text.empty() && at != lines.end() && at->second.size() == 1;
-    const bool fits = is_one && (!has_names || bears_name(roster.rows[at->second.front()], person));
+    const bool fits = is_one && (!search.has_names || search.bears_name(at->second.front(), person));
     found.push_back(fits ? std::optional(at->second.front()) : std::nullopt);
   }
   return found;
@@ -176,10 +193,10 @@ Roster read_roster(std::string_view text, const std::string& place) {
 
 std::vector<std::optional<std::size_t>> lines_of(const Roster& roster, const std::vector<Person>& people) {
   std::vector<std::optional<std::size_t>> best(people.size());
-  for (const Ways& ways : ways_of(roster)) {
+  const Search search(roster, people);
+  for (const Ways& ways : ways_of(search)) {
     for (const Way& way : ways)
-      if (auto found = found_by(way, roster, people); count_of(found) > count_of(best))
-        best = std::move(found);
+      if (auto found = found_by(way, search); count_of(found) > count_of(best)) best = std::move(found);
     if (2 * count_of(best) >= std::ssize(people)) break;  // a surer way that finds most of them
   }
   leave_out_shared(best, people);
