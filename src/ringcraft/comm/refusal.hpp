@@ -23,12 +23,14 @@ enum class Refusal : std::uint8_t {
 /// Thrown instead of starting an operation.
 class Refused : public Error {
  public:
+  /// A reason, and the failure in one sentence.
   Refused(Refusal why, const std::string& sentence) : Error(sentence), why_(why) {}
-  /// See Error.
+  /// A reason, and the parts of an Error: "WHERE: expected EXPECTED, got ACTUAL; ADVICE".
   Refused(Refusal why, const std::string& where, const std::string& expected, const std::string& actual,
           const std::string& advice)
       : Error(where, expected, actual, advice), why_(why) {}
 
+  /// The reason.
   Refusal why() const { return why_; }
 
  private:
