@@ -35,6 +35,8 @@ const Refusal kRefusals[] = {
     {"grade CLASS --out /proc/OUT", "name another one with --out", 3},
     {"grade CLASS surplus --out OUT", "surplus"},
     {"doctor surplus", "surplus"},
+    {"gradescope 104 --out '" RINGCRAFT_SOURCE_DIR "/src/autograder.zip'",
+     "gradescope --out: expected a file outside of this tree"},
 };
 
 void replace(std::string& text, const std::string& word, const std::string& by) {

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+
+#include "grade/intake/text_rules.hpp"
 
 namespace ringcraft::grade {
 namespace {
@@ -71,48 +74,33 @@ std::string in_ascii(Converter& to_ascii, std::string_view letter) {
 
 }  // namespace
 
-std::size_t utf8_letter(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
 std::string transliterated(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+    return std::string(text);
   const InUtf8 locale;
   Converter to_ascii("ASCII//TRANSLIT", "UTF-8");
   std::string made;
   while (!text.empty()) {
-    const std::size_t letter = std::max<std::size_t>(utf8_letter(text), 1);
-    made += letter == 1 ? std::string(text.substr(0, 1)) : in_ascii(to_ascii, text.substr(0, letter));
-    text.remove_prefix(letter);
+    const std::size_t bytes = std::max<std::size_t>(first_code_point(text).bytes, 1);
+    made += bytes == 1 ? std::string(text.substr(0, 1)) : in_ascii(to_ascii, text.substr(0, bytes));
+    text.remove_prefix(bytes);
   }
   return made;
 }
 
 std::string folded(std::string_view name) {
   const InUtf8 locale;
-  Converter to_wide("WCHAR_T", "UTF-8"), from_wide("UTF-8", "WCHAR_T");
+  Converter to_utf8("UTF-8", "WCHAR_T");
   const std::string plain = transliterated(name);
   std::string made;
   for (std::string_view text = plain; !text.empty();) {
-    const std::size_t letter = std::max<std::size_t>(utf8_letter(text), 1);
-    if (const char c = text[0]; letter == 1) {
-      if (c >= 'A' && c <= 'Z') made += static_cast<char>(c - 'A' + 'a');
-      if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) made += c;
-    } else if (const std::string wide = to_wide.of(text.substr(0, letter)); wide.size() == sizeof(wchar_t)) {
-      wchar_t one = 0;
-      wide.copy(reinterpret_cast<char*>(&one), sizeof one);
-      one = static_cast<wchar_t>(locale.small(static_cast<wint_t>(one)));
-      made += from_wide.of({reinterpret_cast<const char*>(&one), sizeof one});
-    } else {
-      made += text.substr(0, letter);
+    const CodePoint letter = first_code_point(text);
+    const bool is_kept = letter.number >= 0x80 || std::isalnum(static_cast<unsigned char>(text[0])) != 0;
+    if (letter.bytes > 0 && is_kept) {
+      const auto small = static_cast<wchar_t>(locale.small(letter.number));
+      made += to_utf8.of({reinterpret_cast<const char*>(&small), sizeof small});
     }
-    text.remove_prefix(letter);
+    text.remove_prefix(std::max<std::size_t>(letter.bytes, 1));
   }
   return made;
 }

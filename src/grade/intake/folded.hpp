@@ -16,8 +16,4 @@ std::string transliterated(std::string_view text);
 /// "lovelaceada" are one name.
 std::string folded(std::string_view name);
 
-/// How many bytes the letter of UTF-8 at the front of a text has; 0 if there is none. Letters without a width
-/// are letters.
-std::size_t utf8_letter(std::string_view text);
-
 }  // namespace ringcraft::grade

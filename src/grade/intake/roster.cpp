@@ -7,6 +7,7 @@
 
 #include "grade/intake/folded.hpp"
 #include "grade/intake/names.hpp"
+#include "grade/intake/text_rules.hpp"
 #include "ringcraft/core/error.hpp"
 #include "ringcraft/core/shown.hpp"
 
@@ -37,7 +38,7 @@ void require_text(std::string_view text, const std::string& place) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) refuse(", which is in UTF-16");
   int line = 1;
   while (!text.empty()) {
-    const std::size_t letter = utf8_letter(text);
+    const std::size_t letter = first_code_point(text).bytes;
     if (letter == 0) refuse(", whose line " + std::to_string(line) + " is not in UTF-8 (perhaps in Latin-1)");
     if (text[0] == '\0') refuse(", with a zero byte in line " + std::to_string(line));
     line += text[0] == '\n' ? 1 : 0;

@@ -8,10 +8,13 @@
 namespace ringcraft::grade {
 namespace {
 
-struct CodePoint {
-  std::uint32_t number = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
-};
+// Changes the order in which an editor shows the letters around it (CVE-2021-42574).
+bool turns_text(std::uint32_t number) {
+  return number == 0x61C || number == 0x200E || number == 0x200F || (number >= 0x202A && number <= 0x202E) ||
+         (number >= 0x2066 && number <= 0x2069);
+}
+
+}  // namespace
 
 CodePoint first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) {
@@ -29,14 +32,6 @@ CodePoint first_code_point(std::string_view text) {
   const bool half = number >= 0xD800 && number <= 0xDFFF;
   return too_long || half || number > 0x10FFFF ? CodePoint{} : CodePoint{number, bytes};
 }
-
-// Changes the order in which an editor shows the letters around it (CVE-2021-42574).
-bool turns_text(std::uint32_t number) {
-  return number == 0x61C || number == 0x200E || number == 0x200F || (number >= 0x202A && number <= 0x202E) ||
-         (number >= 0x2066 && number <= 0x2069);
-}
-
-}  // namespace
 
 Refusal refusal_of_text(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n\v\f") == text.npos)

@@ -18,15 +18,11 @@ using verify::Status;
 
 // See verify/oracle/cases.hpp and case_table.cpp for the names of cases.
 constexpr const char* kLegend =
-    "<details><summary>How cases are named</summary>\n<p class=\"dim\"><code>n=3 zigzag causal s=97 h=8/2 "
-    "d=16 "
-    "hot</code>: 3 ranks, the layout, the mask, 97 tokens, 8 query heads and 2 KV heads, 16 numbers per "
-    "head, and "
-    "the scores: normal (about 1), hot (beyond 88 and -88), negative (all below -88), gap (the keys of one "
-    "block "
-    "88 above all others), peaked (few keys dominate) or huge (thousands). Ranks, rows and columns count "
-    "from "
-    "0.</p>\n</details>\n";
+    "<details><summary>How cases are named</summary>\n"
+    "<p class=\"dim\"><code>n=3 zigzag causal s=97 h=8/2 d=16 hot</code>: 3 ranks, the layout, the mask, 97 "
+    "tokens, 8 query heads and 2 KV heads, 16 numbers per head, and the scores: normal (about 1), hot (beyond "
+    "88 and -88), negative (all below -88), gap (the keys of one block 88 above all others), peaked (few keys "
+    "dominate) or huge (thousands). Ranks, rows and columns count from 0.</p>\n</details>\n";
 
 std::string square(char sign) {
   return fmt::format("<i class=\"s{}\"></i>", sign == '.' ? "" : sign == 'n' ? " n" : " x");

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "grade/alike/alike.hpp"
@@ -160,10 +161,6 @@ class Grader {
                      .layers = layers_,
                      .remarks = handed_in_.remarks};
     for (std::size_t s = 0; s < records_.size(); ++s) all.students.push_back(results_of(s));
-    for (std::size_t e = 0; e < all.exercises.size(); ++e)
-      for (const StudentResults& student : all.students)
-        for (const Record& record : student.results[e].attempts)
-          all.all_points[e] = std::max(all.all_points[e], record.report.all_points());
     if (options_.only_handed_in) leave_out_missing(all);
     if (options_.roster) all.enrolment = enrolment_of(*options_.roster, all.students);
     return all;
@@ -196,14 +193,12 @@ class Grader {
   // Reports of another class are not overwritten.
   void require_same_class() const {
     const fs::path pages = options_.out / "students";
-    std::size_t all = 0, same = 0;  // pages, and those of students who are here, perhaps by another key
-    for (const auto& entry : fs::exists(pages) ? fs::directory_iterator(pages) : fs::directory_iterator()) {
-      const std::string key = entry.path().stem();
-      ++all;
-      same += std::ranges::any_of(handed_in_.students, [&](const Student& student) {
-        return key == student.key || key == safe_name(student.name);
-      });
-    }
+    std::set<std::string>
+        known;  // keys of those who are here, also the ones that they had without a namesake
+    for (const Student& student : handed_in_.students) known.insert({student.key, safe_name(student.name)});
+    std::size_t all = 0, same = 0;
+    for (const auto& entry : fs::exists(pages) ? fs::directory_iterator(pages) : fs::directory_iterator())
+      ++all, same += known.count(entry.path().stem());
     constexpr std::size_t kFew = 4;  // one in this many is no coincidence
     if (kFew * same < std::min(all, handed_in_.students.size()))
       throw Error("grade --out", "a new folder, or the reports of this class",

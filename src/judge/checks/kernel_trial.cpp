@@ -201,7 +201,7 @@ std::span<float> rows_between(std::span<float> all, Index first, Index last, Ind
 namespace {
 
 // Arrays and instructions have known names; those of places, shared variables and kernels are short.
-void require_no_foreign_words(const std::string& name, KernelRun& run) {
+void require_no_foreign_words(const std::string& name, const KernelRun& run) {
   constexpr std::size_t kLongestName = 200;
   const auto require = [&](bool holds) {
     if (!holds) throw Wrong(sign::kProtocol, "unreadable-answer", "{}: the answer cannot be read", name);
@@ -209,7 +209,7 @@ void require_no_foreign_words(const std::string& name, KernelRun& run) {
   const auto is_short = [](const std::string& text) { return ringcraft::shown(text, kLongestName) == text; };
   const auto require_short = [&](const simt::CodePlace& place) { require(is_short(place.line)); };
   for (const MovedByLine& line : run.moved) require_short(line.place);
-  for (simt::Finding& finding : run.findings) {
+  for (const simt::Finding& finding : run.findings) {
     simt::for_each_place(finding, require_short);
     const std::string& memory = finding.memory.name;
     if (finding.memory.kind == simt::FoundMemory::Kind::kDevice)

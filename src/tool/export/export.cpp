@@ -27,11 +27,6 @@ const fs::path kRoot = RINGCRAFT_SOURCE_DIR;
 
 // ---- refusals
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  const fs::path relative = path.lexically_relative(folder);
-  return !relative.empty() && *relative.begin() != "..";
-}
-
 // The folder to write, absolute; its parent is there, and nothing is in it.
 fs::path checked_folder(const std::string& typed) {
   fs::path folder = fs::weakly_canonical(fs::absolute(typed));

@@ -216,6 +216,11 @@ StudentTree student_tree(const fs::path& root, const std::set<int>& sealed, cons
   return tree;
 }
 
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = path.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
 void refuse_exported_tree(const std::string& command, const std::filesystem::path& root) {
   if (fs::exists(root / "src" / "sealed.txt"))
     throw Error(command + ": this tree was exported itself, its solutions are sealed; " + command +

@@ -22,6 +22,9 @@ struct StudentTree {
 StudentTree student_tree(const std::filesystem::path& root, const std::set<int>& sealed,
                          const std::set<int>& known);
 
+// Whether a path is this folder, or lies in it; both are absolute, and lead over no link.
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 // Throws Error (kMissing), which begins with the command, if the tree at `root` was exported itself.
 void refuse_exported_tree(const std::string& command, const std::filesystem::path& root);
 

@@ -34,11 +34,10 @@ std::vector<grade::Zipped> zipped_tree(const fs::path& root, const std::set<int>
 }  // namespace
 
 int gradescope(const GradescopeRequest& request) {
-  const fs::path root = source_root();
+  const fs::path root = fs::weakly_canonical(source_root());
   refuse_exported_tree("gradescope", root);
-  const fs::path out =
-      fs::weakly_canonical(fs::absolute(request.out)).lexically_relative(fs::weakly_canonical(root));
-  if (out.empty() || (*out.begin() != ".." && *out.begin() != "build"))
+  const fs::path out = fs::weakly_canonical(fs::absolute(request.out));
+  if (is_inside(out, root) && !is_inside(out, root / "build"))
     throw Error("gradescope --out", "a file outside of this tree, since it holds every solution",
                 shown(request.out), "name one beside it: --out ../autograder.zip");
   lessons_listed("gradescope", request.lessons, judged_lessons());  // refused here rather than there
