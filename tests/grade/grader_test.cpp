@@ -324,6 +324,10 @@ TEST_CASE("the reports of one class stay apart from those of another, and are th
   c.options.out = c.folder / "nothing";
   testing::check_refused([&] { grade(c.options); }, "which is not there");
   CHECK(!fs::exists(c.options.out));
+  c.options.folder = c.folder / "empty";
+  fs::create_directory(c.options.folder);
+  testing::check_refused([&] { grade(c.options); }, "which holds none");
+  CHECK(!fs::exists(c.options.out));
 }
 
 TEST_CASE("a missing layer stops grading unless it may be missing, and is reported") {

@@ -202,6 +202,28 @@ TEST_CASE("files of other names are told beside an exercise that has none") {
               "No file of this exercise was found. It is to be called"));
 }
 
+TEST_CASE("files of one name that several students have, and that are passed over, are one line") {
+  ClassResults results = example_class();
+  for (const std::size_t student : {0, 1, 2}) {
+    results.students[student].results[0].attempts.clear();
+    results.students[student].remarks = {student == 2 ? "b.pdf is no file of these exercises"
+                                                      : "a.pdf is no file of these exercises"};
+  }
+  std::string page = class_page(results);
+  page = page.substr(page.find("Needs a person"));
+  page = page.substr(0, page.find("</section>"));
+  CHECK(times(page, "a.pdf is no file") == 1);
+  CHECK(times(page, "b.pdf is no file") == 1);
+  const std::size_t row = page.find("a.pdf is no file"), first = page.rfind("<tr>", row);
+  CHECK(times(page.substr(first, row - first), "<a href=") == 2);
+}
+
+TEST_CASE("one point is no points") {
+  CHECK(counted_points(1) == "1 point");
+  CHECK(counted_points(0) == "0 points");
+  CHECK(counted_points(2.5) == "2.5 points");
+}
+
 TEST_CASE("a file that cannot be judged is no wrong answer") {
   const ClassResults results = example_class();
   const std::string page = student_page(results, results.students[2]);

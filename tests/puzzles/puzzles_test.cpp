@@ -54,6 +54,7 @@ const std::vector<Wrongly> kWrong{
     {"303.schedule", "one_rank.txt", "reads", "the problem has changed"},
     {"303.schedule", "memory_for_all.txt", "buffers", "rank 3 has memory for 4 blocks"},
     {"303.schedule", "one_at_a_time.txt", "steps", "it takes 6 steps, and 4 are enough"},
+    {"303.schedule", "one_at_a_time_in_one_step.txt", "steps", "it takes 7 steps, and 4 are enough"},
     {"303.schedule", "no_such_word.txt", "reads",
      "expected send, recv, compute, add or wait, got 'multiply'"},
     {"304.stale", "", "304.any-delivery", "bytes leave at wait"},

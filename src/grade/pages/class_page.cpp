@@ -79,6 +79,22 @@ std::string passed_over(const StudentResults& student) {
   return shown(student.remarks.front(), 300) + (more == 0 ? "" : fmt::format(", and {} more", more));
 }
 
+// The files passed over of those who lack an exercise, with links to all who have the same.
+std::vector<std::pair<std::string, std::string>> passed_over_by_whom(const ClassResults& results) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const StudentResults& student : results.students) {
+    const auto is_missing = [](const Result& result) { return result.state() == State::kMissing; };
+    if (student.remarks.empty() || std::ranges::none_of(student.results, is_missing)) continue;
+    const std::string what = passed_over(student);
+    const auto same = std::ranges::find(all, what, &std::pair<std::string, std::string>::first);
+    if (same == all.end())
+      all.emplace_back(what, link_to(student));
+    else
+      same->second += ", " + link_to(student);
+  }
+  return all;
+}
+
 std::string for_a_person(const ClassResults& results) {
   std::string rows;
   for (const StudentResults& student : results.students)
@@ -90,12 +106,9 @@ std::string for_a_person(const ClassResults& results) {
                           escaped(heading_of(results.exercises[i])), name_of(result.state()),
                           escaped(shown(first_lines(result.counted()->sentence, 1), 300)));
     }
-  for (const StudentResults& student : results.students)
-    if (!student.remarks.empty() && std::ranges::any_of(student.results, [](const Result& result) {
-          return result.state() == State::kMissing;
-        }))
-      rows += fmt::format("<tr><td>{}</td><td></td><td class=\"state\">passed over</td><td>{}</td></tr>\n",
-                          link_to(student), escaped(passed_over(student)));
+  for (const auto& [what, links] : passed_over_by_whom(results))
+    rows += fmt::format("<tr><td>{}</td><td></td><td class=\"state\">passed over</td><td>{}</td></tr>\n",
+                        links, escaped(what));
   if (rows.empty()) return "";
   return section(
       "Needs a person",

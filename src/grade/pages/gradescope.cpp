@@ -61,7 +61,7 @@ void add_tests(json& tests, const std::string& number, const Exercise& exercise,
 std::string line_of(const Exercise& exercise, const Result& result, double all) {
   std::string line = heading_of(exercise) + ": ";
   line += result.state() == State::kGraded
-              ? fmt::format("{} of {} points", points_text(result.points()), points_text(all))
+              ? fmt::format("{} of {}", points_text(result.points()), counted_points(all))
               : std::string(name_of(result.state()));
   if (result.attempts.size() > 1)
     line += fmt::format(", attempt {} of {}", result.best + 1, result.attempts.size());

@@ -27,6 +27,10 @@ verify::ReportRow shown_row(verify::ReportRow row) {
 
 std::string points_text(double points) { return fmt::format("{:g}", points); }
 
+std::string counted_points(double points) {
+  return points_text(points) + (points == 1 ? " point" : " points");
+}
+
 std::string heading_of(const Exercise& exercise) { return exercise.id + " " + exercise.title; }
 
 std::string name_of(const StudentResults& student, std::size_t limit) {

@@ -15,6 +15,8 @@ verify::ReportRow shown_row(verify::ReportRow row);
 
 /// "2.5".
 std::string points_text(double points);
+/// "1 point", "2.5 points".
+std::string counted_points(double points);
 
 /// "104 Merge".
 std::string heading_of(const Exercise& exercise);

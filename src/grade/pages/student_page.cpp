@@ -20,8 +20,10 @@ using verify::Status;
 constexpr const char* kLegend =
     "<details><summary>How cases are named</summary>\n"
     "<p class=\"dim\"><code>n=3 zigzag causal s=97 h=8/2 d=16 hot</code>: 3 ranks, the layout, the mask, 97 "
-    "tokens, 8 query heads and 2 KV heads, 16 numbers per head, and the scores: normal (about 1), hot (beyond "
-    "88 and -88), negative (all below -88), gap (the keys of one block 88 above all others), peaked (few keys "
+    "tokens, 8 query heads and 2 KV heads, 16 numbers per head, and the scores: normal (about 1), hot "
+    "(beyond "
+    "88 and -88), negative (all below -88), gap (the keys of one block 88 above all others), peaked (few "
+    "keys "
     "dominate) or huge (thousands). Ranks, rows and columns count from 0.</p>\n</details>\n";
 
 std::string square(char sign) {
@@ -81,8 +83,7 @@ std::string figures_of(const ReportRow& row) {
 std::string place_of(const ReportRow& row) {
   const double points = row.status == Status::kPassed ? row.weight : 0;
   return escaped(row.id) +
-         (row.weight > 0 ? fmt::format(", {} of {} points", points_text(points), points_text(row.weight))
-                         : "");
+         (row.weight > 0 ? fmt::format(", {} of {}", points_text(points), counted_points(row.weight)) : "");
 }
 
 std::string failed_check(const ReportRow& row) {
@@ -117,10 +118,10 @@ std::string checks_of(const verify::Report& report) {
     if (row.status == Status::kSkipped) skipped.push_back(row), open += row.weight;
   }
   return failed +
-         folded(skipped, fmt::format("{} not tried, {} points: each waits for one that does not hold yet",
-                                     counted(skipped.size(), "check"), points_text(open))) +
+         folded(skipped, fmt::format("{} not tried, {}: each waits for one that does not hold yet",
+                                     counted(skipped.size(), "check"), counted_points(open))) +
          folded(passed,
-                fmt::format("{} passed, {} points", counted(passed.size(), "check"), points_text(earned)));
+                fmt::format("{} passed, {}", counted(passed.size(), "check"), counted_points(earned)));
 }
 
 std::string attempts_of(const Result& result) {
@@ -132,7 +133,7 @@ std::string attempts_of(const Result& result) {
   for (std::size_t i = 0; i < result.attempts.size(); ++i) {
     const Record& record = result.attempts[i];
     markup += fmt::format("<li>{}: {}{}{}</li>\n", isolated(record.name),
-                          record.state == State::kGraded ? points_text(record.report.points()) + " points"
+                          record.state == State::kGraded ? counted_points(record.report.points())
                                                          : std::string(name_of(record.state)),
                           record.late ? ", late" : "", i == result.best ? " <b>(counts)</b>" : "");
   }
@@ -167,8 +168,8 @@ std::string section_of(const Exercise& exercise, const Result& result, double al
     markup += fmt::format("<p>Handed in late.{}</p>\n",
                           result.best_on_time() == nullptr
                               ? ""
-                              : fmt::format(" The best of those on time has {} points.",
-                                            points_text(result.best_on_time()->report.points())));
+                              : fmt::format(" The best of those on time has {}.",
+                                            counted_points(result.best_on_time()->report.points())));
   markup += attempts_of(result);
   if (record->state != State::kGraded) markup += notice_of(*record);
   if (record->report.count(Status::kFailed) > 0)

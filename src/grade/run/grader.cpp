@@ -72,14 +72,11 @@ struct Task {
 class Grader {
  public:
   explicit Grader(const GradeOptions& options)
-      : options_(apart(options)), ledger_(options.out, options.secret), layers_(layers(options.tree)) {
-    require(layers_, options.without);
-    const fs::path copies = scratch_.path() / "hand-ins";
-    handed_in_ = options.whose ? read_one(options.folder, *options.whose, copies, options.exercises)
-                               : read_class(options.folder, copies, options.exercises);
+      : options_(apart(options)),
+        layers_(layers(options.tree)),
+        handed_in_(read()),
+        ledger_(options.out, options.secret) {
     require_same_class();
-    give(scratch_.path(), layers_);
-    require_work(sight_of(prepared("probe"), {}), layers_);
     records_.resize(handed_in_.students.size());
     for (std::size_t s = 0; s < records_.size(); ++s) {
       for (const HandIn& hand_in : handed_in_.students[s].hand_ins) {
@@ -167,6 +164,17 @@ class Grader {
   }
 
  private:
+  // The hand-ins. Throws Error where they cannot be judged: before anything is written to `out`.
+  ClassFolder read() const {
+    require(layers_, options_.without);
+    const fs::path copies = scratch_.path() / "hand-ins";
+    ClassFolder all = options_.whose ? read_one(options_.folder, *options_.whose, copies, options_.exercises)
+                                     : read_class(options_.folder, copies, options_.exercises);
+    give(scratch_.path(), layers_);
+    require_work(sight_of(prepared("probe"), {}), layers_);
+    return all;
+  }
+
   static void leave_out_missing(ClassResults& all) {
     for (std::size_t e = all.exercises.size(); e-- > 0;) {
       const auto index = static_cast<std::ptrdiff_t>(e);
@@ -388,10 +396,10 @@ class Grader {
 
   const GradeOptions& options_;
   const process::OwnFolder scratch_ = scratch_folder();
-  Ledger ledger_;
   const std::vector<Layer> layers_;
+  const ClassFolder handed_in_;
+  Ledger ledger_;
   std::atomic<int> groups_ = 0;  // made so far, so that each has a name of its own
-  ClassFolder handed_in_;
   std::vector<Task> tasks_;
   std::vector<std::vector<Record>> records_;
   std::atomic<std::size_t> next_ = 0, done_ = 0;

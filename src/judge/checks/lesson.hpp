@@ -153,6 +153,9 @@ class Trial {
   /// Keeps a question and its answer for a diagnosis, also if the check passes.
   void show(verify::Exhibit exhibit) { shown_ = std::move(exhibit); }
   const verify::Exhibit& shown() const { return shown_; }
+  /// Keeps a problem of a ring whose out was right, for a diagnosis of others that are wrong.
+  void note_right(const verify::Case& c) { right_.push_back(c); }
+  const std::vector<verify::Case>& right() const { return right_; }
 
  private:
   template <class E, class... A>
@@ -180,6 +183,7 @@ class Trial {
   DType precision_;
   std::vector<verify::Figure> figures_;
   verify::Exhibit shown_;
+  std::vector<verify::Case> right_;
   bool timed_ = false;
   int unanswered_ = 0;
 };

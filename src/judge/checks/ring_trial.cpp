@@ -84,6 +84,7 @@ void require_right(const verify::Case& c, const RingRun& run) {
 RingRun require_right_ring(Trial& trial, const verify::Case& c, DeliveryOptions delivery) {
   RingRun run = run_ring(trial, c, delivery);
   require_right(c, run);
+  trial.note_right(c);
   return run;
 }
 

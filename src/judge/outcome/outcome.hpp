@@ -7,6 +7,7 @@
 
 #include "judge/run/team.hpp"
 #include "verify/diagnose/exhibit.hpp"
+#include "verify/oracle/cases.hpp"
 #include "verify/report/report.hpp"
 
 namespace ringcraft::judge {
@@ -34,7 +35,8 @@ struct Outcome {
   char sign = sign::kSkipped;
   /// The question and its answer, where a diagnosis can say more; otherwise null.
   std::vector<verify::Exhibit> exhibits = {};
-  DType precision = DType::kFloat64;  ///< of the instantiation that the check calls
+  DType precision = DType::kFloat64;     ///< of the instantiation that the check calls
+  std::vector<verify::Case> right = {};  ///< problems whose out was right, on all ranks
 };
 
 /// The sign of a program that did something other than answer.

@@ -17,6 +17,9 @@ void explain(Verdict& verdict) {
     return outcome.status != verify::Status::kFailed || outcome.precision == DType::kFloat32;
   });
   std::vector<verify::Exhibit> exhibits;
+  std::vector<verify::Case> right;
+  for (const Outcome& outcome : verdict.outcomes)
+    right.insert(right.end(), outcome.right.begin(), outcome.right.end());
   for (const Outcome& outcome : verdict.outcomes)
     if ((outcome.precision == DType::kFloat32) == floats_only)
       exhibits.insert(exhibits.end(), outcome.exhibits.begin(), outcome.exhibits.end());
@@ -27,7 +30,7 @@ void explain(Verdict& verdict) {
       return std::holds_alternative<verify::AttentionExhibit>(*exhibit);
     });
   for (verify::Cause& cause :
-       floats_only ? verify::causes_in_floats(exhibits) : verify::causes_of(exhibits)) {
+       floats_only ? verify::causes_in_floats(exhibits) : verify::causes_of(exhibits, right)) {
     if (floats_only) cause.sentence = "in float32 only: " + cause.sentence;
     if (first->causes.size() < kMostCauses &&
         std::ranges::find(first->causes, cause.id, &verify::Cause::id) == first->causes.end())

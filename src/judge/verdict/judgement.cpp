@@ -178,6 +178,7 @@ void Judgement::judge(const Check& check, Workers& team, Workers& library) {
         !std::exchange(interviewed_, true))
       if (verify::Exhibit answers = asked(check, trial))
         outcome.exhibits.insert(outcome.exhibits.begin(), std::move(answers));
+    outcome.right = trial.right();
   }
   statuses_[check.id] = outcome.status = row.status;
   outcome.precision = check.precision;

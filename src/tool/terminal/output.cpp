@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -17,9 +18,28 @@
 #include "ringcraft/io/pending_file.hpp"
 
 namespace ringcraft::tool {
+namespace {
 
-Progress::Progress(double total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
-Progress::~Progress() { clear(); }
+struct sigaction before_progress {};  // of SIGINT
+
+// Ctrl-C leaves no half of a bar before the shell's prompt.
+void clear_line(int signal) {
+  constexpr std::string_view kClear = "\r\033[K";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kClear.data(), kClear.size());
+  ::sigaction(signal, &before_progress, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+Progress::Progress(double total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
+  if (terminal_) ::sigaction(SIGINT, nullptr, &before_progress);
+  if (terminal_ && before_progress.sa_handler != SIG_IGN) ::signal(SIGINT, clear_line);
+}
+Progress::~Progress() {
+  if (terminal_) ::sigaction(SIGINT, &before_progress, nullptr);
+  clear();
+}
 
 void Progress::at(double done, const std::string& what) {
   if (!terminal_) return;

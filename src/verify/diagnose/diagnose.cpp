@@ -34,8 +34,7 @@ std::vector<Cause> without_refuted(const Evidence& e, std::vector<Cause> causes)
   return left;
 }
 
-// Expects e.claim completed with the oracle's numbers.
-Diagnosis diagnosed(const Evidence& e, Ranks ranks, bool derived) {
+Diagnosis explained(const Evidence& e, Ranks ranks, bool derived) {
   Diagnosis result;
   const ForwardResult forward = explain_forward(e, ranks);
   result.forward = forward.causes;
@@ -55,6 +54,14 @@ Diagnosis diagnosed(const Evidence& e, Ranks ranks, bool derived) {
   else
     explain_backward(e, ranks, forward, result);
   return result;
+}
+
+// Expects e.claim completed with the oracle's numbers.
+Diagnosis diagnosed(const Evidence& e, Ranks ranks, bool derived) {
+  Diagnosis diagnosis = explained(e, ranks, derived);
+  for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
+    *causes = without_refuted(e, std::move(*causes));
+  return diagnosis;
 }
 
 }  // namespace
@@ -122,18 +129,16 @@ Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& c
   e.refuted = options.refuted;
   e.poll = options.poll;
   fill_absent(numbers, oracle.value, e.there);
-  Diagnosis diagnosis = diagnosed(e, options.ranks, options.derived);
-  for (std::vector<Cause>* causes : {&diagnosis.forward, &diagnosis.backward})
-    *causes = without_refuted(e, std::move(*causes));
-  return diagnosis;
+  return diagnosed(e, options.ranks, options.derived);
 }
 
-Diagnosis diagnose(const AttentionExhibit& x) {
+Diagnosis diagnose(const AttentionExhibit& x, const std::vector<std::string>& refuted) {
   if (x.comparison.good || x.comparison.tensors.empty()) return {};
   const Inputs in = converted(x.inputs, DType::kFloat64);
   const Oracle right = oracle(x.problem, in, {.rounding = x.rounding});
   Answer numbers = converted(x.claim, DType::kFloat64);
   Evidence e{x.problem, x.place, x.ring ? &*x.ring : nullptr, in, numbers, right, x.comparison, x.precision};
+  e.refuted = refuted;
   fill_absent(numbers, right.value, e.there);
   if (e.precision == DType::kFloat32 && !e.ring && is_near_right(e, TensorGroup::kForward) &&
       is_near_right(e, TensorGroup::kBackward))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "verify/diagnose/exhibit.hpp"
+#include "verify/oracle/cases.hpp"
 #include "verify/oracle/compare.hpp"
 #include "verify/report/report.hpp"
 
@@ -36,7 +37,7 @@ struct DiagnoseOptions {
   Poll poll = {};
   bool causes = true;                   ///< whether to look for any
   std::optional<DType> precision = {};  ///< that it was computed in, if not in the type of its tensors
-  bool derived = false;  ///< the gradients are known to be the derivative of the claimed out
+  bool derived = false;                 ///< the gradients are known to be the derivative of the claimed out
 };
 
 /// Findings about a wrong claim.
@@ -60,8 +61,8 @@ DType type_of_claim(const Answer& claim);
 Diagnosis diagnose(const Problem& problem, const Inputs& inputs, const Answer& claim, const Oracle& oracle,
                    const Comparison& comparison, const DiagnoseOptions& options = {});
 
-/// The same for the answer of an exercise.
-Diagnosis diagnose(const AttentionExhibit& exhibit);
+/// The same for the answer of an exercise; `refuted`: ids of causes that it is not.
+Diagnosis diagnose(const AttentionExhibit& exhibit, const std::vector<std::string>& refuted = {});
 
 /// Those of these ids of causes that a claim refutes: every known mistake with the id gives plainly other
 /// numbers than it has, on the ranks where it is wrong. An empty claim stands for a right one, which refutes
@@ -120,8 +121,9 @@ std::vector<Cause> causes_of(const HeadDealExhibit& exhibit);
 /// Dispatches an exhibit of any kind to one of the functions above.
 std::vector<Cause> causes_of(const Exhibit& exhibit);
 /// Causes of several exhibits of one program that explain, of each kind, at least half of them. Exhibits that
-/// are too small to tell mistakes apart do not count.
-std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits);
+/// are too small to tell mistakes apart do not count. `right`: problems of rings that the program gave the
+/// right out for, in float64; known mistakes that would show there are causes only where nothing else is.
+std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right = {});
 
 /// The same for exhibits of an instantiation for float whose checks in double have passed: its numbers leave
 /// the range of float, have too few digits, are never written, or show another mistake.

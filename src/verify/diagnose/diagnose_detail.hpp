@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,22 @@ struct Found {
   std::vector<Suspect> low_masks = {};    ///< likewise: with numbers that were solved for
   std::optional<Problem> elsewhere = {};  ///< the ring, if it is another than that of the claim
 };
+
+/// One mistake in two wordings, found by several parts of the diagnosis; the first one says more.
+inline constexpr std::pair<std::string_view, std::string_view> kSameMistakes[] = {
+    {"SS3", "scan-max-zero"},
+    {"scan-max-zero", "scan-max-start"},
+    {"ZZ2", "solved-mask-layout"},
+    {"CM1", "solved-mask-local"},
+    {"RF5", "solved-mask-local"}};
+
+/// Those of these ids of known mistakes, masks by other laws among them, that a wrong answer rules out which
+/// another mistake explains: they would show in it, on a rank that has a wrong row, and other numbers stand
+/// there.
+std::vector<std::string> mistakes_ruled_out(const AttentionExhibit& exhibit,
+                                            const std::vector<std::string>& ids);
+/// Likewise those that a right answer of a ring rules out: they would show in it.
+std::vector<std::string> mistakes_ruled_out(const Case& right, const std::vector<std::string>& ids);
 
 /// Whether a tensor of this group is wrong.
 bool any_wrong(const Comparison& comparison, TensorGroup group);
@@ -89,6 +106,14 @@ std::string list_of(const std::vector<std::string>& words);
 using Conjunction = std::vector<Cause>;
 /// The explanations in a list of causes: a cause alone, or with those that hold in addition to it.
 std::vector<Conjunction> explanations_of(std::vector<Cause> causes);
+/// The explanations of one answer, the likeliest first.
+using Explanations = std::vector<Conjunction>;
+/// The ids of these causes.
+std::set<std::string> ids_of(const Conjunction& causes);
+/// The explanations of each answer that no other one of the same program rules out, nor a right answer of a
+/// ring. An answer that is left without is diagnosed again. If all are, they keep theirs, with a remark.
+std::vector<Explanations> explanations_of_each(const std::vector<Exhibit>& exhibits,
+                                               const std::vector<Case>& right);
 /// Adds those causes whose ids are not in the list yet.
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more);
 

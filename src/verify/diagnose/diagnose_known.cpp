@@ -23,6 +23,7 @@ Cause cause_of(const Match& match, const Arrangement& place, const std::string& 
     for (const int rank : match.ranks) ranks.push_back(std::to_string(rank));
     cause.sentence +=
         "; on " + std::string(ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks) + " only";
+    cause.of_some_ranks = true;
   }
   if (!elsewhere.empty()) cause.sentence += "; fits " + elsewhere;
   const std::string all = std::to_string(match.rows);

@@ -1,5 +1,5 @@
-// Explains the exhibits of one program together: groups them by kind, keeps the causes that most of a kind
-// share, and reports the kind closest to the mistake.
+// Explains the exhibits of one program together: groups them by kind, leaves out causes that its other calls
+// rule out, keeps those that most of a kind share, and reports the kind closest to the mistake.
 #include "verify/diagnose/exhibit.hpp"
 
 #include <algorithm>
@@ -46,20 +46,13 @@ Origin origin_of(const Exhibit& exhibit) {
   return {exhibit->index(), !forward};
 }
 
-std::set<std::string> ids_of(const Conjunction& causes) {
-  std::set<std::string> ids;
-  for (const Cause& cause : causes) ids.insert(cause.id);
-  return ids;
-}
-
 bool is_guess(const Conjunction& causes) { return std::ranges::any_of(causes, &Cause::guess); }
 
 // The causes that most exhibits of one kind agree on.
 class Agreement {
  public:
-  explicit Agreement(const std::vector<Exhibit>& exhibits) {
-    for (const Exhibit& exhibit : exhibits) of_each_.push_back(explanations_of(causes_of(exhibit)));
-  }
+  Agreement(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right)
+      : of_each_(explanations_of_each(exhibits, right)) {}
 
   // Explanations whose first agreed cause is one of at least half of the exhibits, or of all those that any
   // cause explains; a guess must be one of half of them.
@@ -125,18 +118,16 @@ class Agreement {
     return *widest;
   }
 
-  std::vector<std::vector<Conjunction>> of_each_;
+  std::vector<Explanations> of_each_;
 };
 
-std::vector<Conjunction> agreed(const std::vector<Exhibit>& exhibits) {
-  return Agreement(exhibits).explanations();
+std::vector<Conjunction> agreed(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right) {
+  return Agreement(exhibits, right).explanations();
 }
 
-// Removes causes that describe one mistake in other words, found by several parts of the diagnosis.
+// Removes causes that describe one mistake in other words.
 void erase_repeats(std::vector<Cause>& causes) {
-  constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"SS3", "scan-max-zero"},
-                                                                     {"scan-max-zero", "scan-max-start"}};
-  for (const auto& [kept, repeated] : kSame)
+  for (const auto& [kept, repeated] : kSameMistakes)
     if (std::ranges::find(causes, kept, &Cause::id) != causes.end())
       std::erase_if(causes, [&](const Cause& cause) { return cause.id == repeated; });
 }
@@ -159,7 +150,7 @@ std::vector<Exhibit> with_one_scan(const std::vector<Exhibit>& exhibits) {
 
 }  // namespace
 
-std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
+std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right) {
   std::vector<std::pair<Origin, std::vector<Exhibit>>> origins;  // in the order of the checks
   std::vector<Exhibit> all = with_one_scan(exhibits);
   if (!std::ranges::all_of(all, is_zero)) std::erase_if(all, is_zero);
@@ -177,7 +168,8 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
   };
   std::optional<std::size_t> type;  // a function's own results say more than those built upon them
   for (const auto& [origin, alike] : origins)
-    for (const Conjunction& each : !type || type == origin.first ? agreed(alike) : std::vector<Conjunction>{})
+    for (const Conjunction& each :
+         !type || type == origin.first ? agreed(alike, right) : std::vector<Conjunction>{})
       list(each), type = origin.first;
   erase_repeats(causes);
   if (causes.size() < 2 || std::ranges::any_of(causes, &Cause::also)) return causes;
@@ -185,7 +177,7 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
   // without one.
   for (const auto& [origin, alike] : origins)
     if (type != origin.first && std::holds_alternative<StepExhibit>(*alike.front()))
-      if (std::vector<Conjunction> steps = agreed(alike); !steps.empty()) {
+      if (std::vector<Conjunction> steps = agreed(alike, right); !steps.empty()) {
         causes.clear();
         for (const Conjunction& each : steps) list(each);
         return causes;
@@ -193,7 +185,7 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits) {
   std::set<std::string> also;  // among equally good causes, those that explain the others too come first
   for (const auto& [origin, alike] : origins)
     if (type != origin.first)
-      for (const Conjunction& each : agreed(alike)) also.merge(ids_of(each));
+      for (const Conjunction& each : agreed(alike, right)) also.merge(ids_of(each));
   std::stable_partition(causes.begin(), causes.end(),
                         [&](const Cause& cause) { return also.contains(cause.id); });
   return causes;

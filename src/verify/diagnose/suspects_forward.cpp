@@ -167,7 +167,7 @@ std::vector<Suspect> scan_suspects() {
                       std::string(mistake.sentence) +
                           " (blocks of which the rank sees nothing are skipped, as is right)",
                       mistake.question},
-                     {.scan = mistake.twist, .scan_skips = true}});
+                     {.route = RouteTwist::kSeen, .scan = mistake.twist}});
   return all;
 }
 

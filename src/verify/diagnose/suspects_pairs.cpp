@@ -327,6 +327,18 @@ void add_skips(const BlockProblem& p, const Problem& ring, std::vector<Suspect>&
   }
 }
 
+// Adds masks that are asked for with the two ranks exchanged, in rings that leave out blocks or do not. In a
+// zigzag ring that exchanges the halves of blocks, and is solved for as such.
+void add_exchanged(const Problem& ring, std::vector<Suspect>& all) {
+  if (ring.layout == Layout::kZigzag) return;
+  for (const RouteTwist route : {RouteTwist::kAll, RouteTwist::kReached, RouteTwist::kSeen})
+    all.push_back(
+        {{"mask-exchanged",
+          "the mask takes the queries for those of the block's owner, and the keys for the own ones",
+          "Of two ranks, one owns the queries and the other the keys: which stands first?"},
+         {.mask = MaskTwist::kOfOtherRank, .route = route}});
+}
+
 }  // namespace
 
 std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& ring) {
@@ -357,6 +369,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
         all.push_back({{"mask-labels",
                         "double ring with nodes of " + std::to_string(inner) + " ranks: " + words, kWhose},
                        {.nodes = label, .inner = inner}});
+  add_exchanged(ring, all);
   return all;
 }
 

@@ -31,7 +31,7 @@ std::vector<Suspect> ring_suspects() {
        {.walk = WalkTwist::kOwnTwice}},
       {{"RF-no-own", "the own block is never used", "Does your first exchange come before your first block?"},
        {.walk = WalkTwist::kOwnSkipped}},
-      {{"RF-own-only", "each rank attends to its own block alone: nothing walks",
+      {{"RF-own-only", "each rank attends to its own block alone, as if nothing walked",
         "Does switching context parallelism on change which function is called?"},
        {.walk = WalkTwist::kOwnOnly}},
       {{"RF-stale", "each rank uses its own keys and values at every step: the labels walk, the data do not",

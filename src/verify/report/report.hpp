@@ -36,11 +36,12 @@ std::string text_of(const Figure& figure);
 
 /// A likely reason for an error: a known misconception.
 struct Cause {
-  std::string id;        ///< "RF4": the same mistake has the same id in every lesson
-  std::string sentence;  ///< "the block in hand at step t is taken for that of rank + t"
-  std::string question;  ///< one question that helps without giving the solution
-  bool also = false;     ///< holds in addition to the cause before it, not instead of it
-  bool guess = false;    ///< by the size of the errors alone: most of the answers must agree
+  std::string id;              ///< "RF4": the same mistake has the same id in every lesson
+  std::string sentence;        ///< "the block in hand at step t is taken for that of rank + t"
+  std::string question;        ///< one question that helps without giving the solution
+  bool also = false;           ///< holds in addition to the cause before it, not instead of it
+  bool guess = false;          ///< by the size of the errors alone: most of the answers must agree
+  bool of_some_ranks = false;  ///< made on some ranks alone, by their numbers: others may be right
 };
 
 /// Marks causes that hold at the same time: each but the first holds in addition to the one before it.

@@ -113,6 +113,7 @@ bool Replayer::step(int rank) {
   const ScheduleNote* said = note(rank, number);
   found(rank, number).reached = true;
   found(rank, number).step = said != nullptr ? said->step : std::max(0, r.computed - (begins ? 0 : 1));
+  found(rank, number).rounds = rounds_before(rank, number);
   switch (e.kind) {
     case TraceEvent::kHolds:
       hold(rank, number);
@@ -143,6 +144,17 @@ bool Replayer::step(int rank) {
   }
   ++r.next;
   return true;
+}
+
+// A wait ends a round after the later one of the two starts of each of its messages.
+int Replayer::rounds_before(int rank, std::size_t number) {
+  int rounds = number == 0 ? 0 : found(rank, number - 1).rounds;
+  const TraceEvent& e = event(rank, number);
+  if (e.kind != TraceEvent::kWait) return rounds;
+  for (const Posted& posted : self(rank).posted[e.waits_for])
+    rounds = std::max({rounds, found(rank, e.waits_for).rounds + 1,
+                       found(posted.other->rank, posted.other->event).rounds + 1});
+  return rounds;
 }
 
 // Takes the caller's word for a rank's own tensors, and for all that a trace begins with. Later the block of

@@ -48,6 +48,7 @@ using ScheduleNotes = std::vector<std::vector<ScheduleNote>>;
 struct ReplayedEvent {
   bool reached = false;             ///< false: the ranks were stuck before it
   int step = 0;                     ///< number of blocks computed before it; from a note if there is one
+  int rounds = 0;                   ///< messages that end before it, one after another
   std::vector<std::string> labels;  ///< kStart: contents of each message, "K2" or "12 bytes"
   std::string block;                ///< kForward, kBackward, kAdd: "K2", "dK2"; empty if unknown
   std::optional<Content> queries;   ///< kForward, kBackward: if it is known

@@ -81,6 +81,7 @@ class Replayer {
 
   // Events and messages (replay.cpp).
   bool step(int rank);
+  int rounds_before(int rank, std::size_t number);
   void hold(int rank, std::size_t number);
   void start(int rank, std::size_t number);
   void post(const Half& half);

@@ -84,12 +84,15 @@ void require_few_bytes(const Proved& proved) {
 }
 
 void require_few_steps(const Proved& proved) {
-  int last = 0;
-  for (const auto& rank : proved.written.notes)
-    for (const verify::ScheduleNote& note : rank) last = std::max(last, note.step);
-  if (last + 1 > asked().world_size)
-    throw Wrong(sign::kValues, "steps", "it takes {}, and {} are enough",
-                Shown{static_cast<double>(last + 1), counted(last + 1, "step")}, asked().world_size);
+  int rounds = 0;  // of messages; computing goes on beside them, and once after the last
+  for (const auto& rank : proved.proof.replay.events)
+    for (const verify::ReplayedEvent& event : rank) rounds = std::max(rounds, event.rounds);
+  if (rounds + 1 > asked().world_size)
+    throw Wrong(
+        sign::kValues, "steps",
+        "it takes {}, and {} are enough: a message that cannot leave before another has arrived is of a "
+        "later step, whatever its label",
+        Shown{static_cast<double>(rounds + 1), counted(rounds + 1, "step")}, asked().world_size);
 }
 
 void require_little_memory(const Proved& proved) {

@@ -16,19 +16,16 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Names both numbers of the problem that may be a factor, if they are equal.
-std::string also_words(const Evidence& e, double factor) {
-  const auto ranks = static_cast<double>(e.place.count()), group = static_cast<double>(e.problem.group());
-  if (!e.place.ring || ranks != group || (factor != ranks && factor * ranks != 1)) return "";
-  return std::string(" (or, which is the same here, ") + (factor > 1 ? "multiplied" : "divided") +
-         " by the number of query heads of a group)";
-}
-
-// Names a factor as a cause.
+// Names a factor as a cause, with every other number of the problem that it may be, too.
 Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
   const bool dq = name == GradientName::kDq;
   const BlockProblem& p = e.problem;
-  const std::vector<std::tuple<double, const char*, const char*>> known{
+  struct Known {
+    double value;
+    const char *id, *words;
+    bool of_group = false;
+  };
+  std::vector<Known> known{
       {1 / p.softmax_scale, dq ? "BW7-dq" : "BW7", "the softmax scale is missing"},
       {p.softmax_scale, dq ? "BW7-twice" : "BW7-dk-twice",
        name == GradientName::kDv ? "multiplied by the softmax scale, which has no place here"
@@ -36,23 +33,30 @@ Cause cause_of_factor(const Evidence& e, GradientName name, double factor) {
       {-1, "BW8", "the sign is wrong"},
       {1.0 / e.place.count(), "RB11",
        e.place.ring ? "divided by the number of ranks" : "divided by the number of tiles"},
-      {e.place.count(), "GR2",
+      {static_cast<double>(e.place.count()), "GR2",
        e.place.ring ? "multiplied by the number of ranks: summed once more"
                     : "multiplied by the number of tiles"},
-      {1 / static_cast<double>(p.group()), "GQ4-average", "divided by the number of query heads of a group"},
+      {1 / static_cast<double>(p.group()), "GQ4-average", "divided by the number of query heads of a group",
+       true},
       {static_cast<double>(p.group()), "solved-factor-group",
-       "multiplied by the number of query heads of a group"},
+       "multiplied by the number of query heads of a group", true},
       {0.69314718055994531, "solved-factor-ln2", "multiplied by ln 2"},
       {1.4426950408889634, "solved-factor-log2e", "multiplied by log2(e)"},
       {1 / static_cast<double>(p.batch), "solved-factor-batch", "divided by the number of batch entries"},
       {2, "solved-factor-2", "twice what it should be"},
       {0.5, "solved-factor-half", "half of what it should be"}};
+  if (dq)  // a gradient of queries is no sum over the heads of a group
+    std::ranges::stable_sort(known, {}, &Known::of_group);
   const double near = is_half(e.precision) ? 2e-2 : 1e-4;
-  for (const auto& [value, id, words] : known)
-    if (std::fabs(value - 1) > 1e-6 && std::fabs(factor / value - 1) < near)
-      return {id, words + also_words(e, value), "Which factors does this gradient get, and how often each?"};
-  return {"solved-factor", std::to_string(factor) + " times what it should be",
-          "Which factors does this gradient get, and how often each?"};
+  std::erase_if(known, [&](const Known& each) {
+    return std::fabs(each.value - 1) <= 1e-6 || !(std::fabs(factor / each.value - 1) < near);
+  });
+  constexpr auto kQuestion = "Which factors does this gradient get, and how often each?";
+  if (known.empty()) return {"solved-factor", std::to_string(factor) + " times what it should be", kQuestion};
+  std::string words = known[0].words;
+  for (std::size_t i = 1; i < known.size(); ++i)
+    words += (i == 1 ? " (or, which is the same here, " : ", or ") + std::string(known[i].words);
+  return {known[0].id, words + (known.size() > 1 ? ")" : ""), kQuestion};
 }
 
 double misfit(const Numbers& given, const Numbers& wanted, double factor) {

@@ -25,11 +25,11 @@ std::optional<Twist> both(Twist a, const Twist& b) {
   const auto all = [&](auto... members) { return (joined(members, a, b) && ...); };
   const bool possible = all(
       &Twist::scale, &Twist::mask, &Twist::masked, &Twist::low, &Twist::positions, &Twist::label,
-      &Twist::nodes, &Twist::inner, &Twist::law, &Twist::walk, &Twist::heads, &Twist::tail, &Twist::granule,
-      &Twist::merge, &Twist::lse, &Twist::rows, &Twist::keys, &Twist::only_k, &Twist::only_v, &Twist::weights,
-      &Twist::delta, &Twist::dout, &Twist::dq, &Twist::journey, &Twist::kv_rows, &Twist::group,
-      &Twist::through, &Twist::stale, &Twist::negated, &Twist::swapped, &Twist::dv_turned, &Twist::dk_turned,
-      &Twist::dq_scales, &Twist::dk_scales, &Twist::dkv_ranks, &Twist::dq_ranks);
+      &Twist::nodes, &Twist::inner, &Twist::law, &Twist::walk, &Twist::route, &Twist::heads, &Twist::tail,
+      &Twist::granule, &Twist::merge, &Twist::lse, &Twist::rows, &Twist::keys, &Twist::only_k, &Twist::only_v,
+      &Twist::weights, &Twist::delta, &Twist::dout, &Twist::dq, &Twist::journey, &Twist::kv_rows,
+      &Twist::group, &Twist::through, &Twist::stale, &Twist::negated, &Twist::swapped, &Twist::dv_turned,
+      &Twist::dk_turned, &Twist::dq_scales, &Twist::dk_scales, &Twist::dkv_ranks, &Twist::dq_ranks);
   return possible ? std::optional(a) : std::nullopt;
 }
 

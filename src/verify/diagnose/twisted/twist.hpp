@@ -55,6 +55,7 @@ enum class MaskTwist : std::uint8_t {
   kNotFirstOfBlock,    ///< the first one is
   kPacksInOwnBlock,    ///< borders count in the own block alone
   kDoneAfterEmpty,     ///< no block after the rank's first one without a visible pair
+  kOfOtherRank,        ///< those that the owner's query in the same row would see of the rank's own keys
 };
 
 /// A finite number such as code takes for minus infinity.
@@ -111,6 +112,13 @@ enum class WalkTwist : std::uint8_t {
   kNotPassedOnBlind,  ///< the same, and the neighbour takes it for the expected one
   kNotTaken,          ///< the receive: it keeps its block, and knows whose it is
   kNotTakenBlind,     ///< the same, and takes it for the expected one
+};
+
+/// The blocks that a rank computes with: in right attention the same, whichever of these it is.
+enum class RouteTwist : std::uint8_t {
+  kAll,
+  kReached,  ///< those of which it, or a rank further along, sees a key: others do not come so far
+  kSeen,     ///< those of which it sees a key: others are skipped
 };
 
 /// The key head that a query head reads.
@@ -296,12 +304,12 @@ struct Twist {
   int inner = 1;              ///< ranks of a node
   PairLaw law{};              ///< a mask of another law
   WalkTwist walk{};           ///< which block is in hand
+  RouteTwist route{};         ///< which blocks are computed with at all
   HeadTwist heads{};          ///< which key head is read
   TailTwist tail{};           ///< how the last keys are treated
   int granule = 0;            ///< of the tail: keys of a block; 0: the number of ranks
   MergeTwist merge{};         ///< how blocks are merged
   ScanTwist scan{};           ///< the same, key by key; only with a right merge
-  bool scan_skips = false;    ///< blocks of which the rank sees nothing are not scanned
   LseTwist lse{};             ///< the lse that is returned
   RowTwist rows{};            ///< order of the rows in the claim
   DealTwist keys{};           ///< which rows of k and v a rank has

@@ -165,7 +165,7 @@ std::vector<double> TwistedRing::dq(const Twist& twist, const RowPlace& row) con
     const int data = twist.stale == Done::kYes ? at.rank : here.keys;
     std::vector<double> part(sum.size(), 0.0);
     bool any = false;
-    for (Index b = 0; arrangement_.at(here.label, b) >= 0; ++b) {
+    for (Index b = 0; takes(twist, at.rank, here.keys) && arrangement_.at(here.label, b) >= 0; ++b) {
       const Index key = key_row(twist, data, b),
                   value = value_row(twist, twist.stale == Done::kYes ? data : here.values, b);
       if (key < 0 || value < 0) break;
@@ -237,7 +237,7 @@ void TwistedRing::add_part(const Twist& twist, const Mask& mask, const RowPlace&
   // At step t rank r holds block r - t; the label's twist is evaluated at that step.
   const View here = view(twist, rank, arrangement_.ring ? arrangement_.wrapped(rank - block) : block);
   const Index key = key_row(twist, data, b), label = arrangement_.at(here.label, b);
-  if (key < 0 || label < 0) return;
+  if (key < 0 || label < 0 || !takes(twist, rank, block)) return;
   for (Index head = 0; head < s.heads; ++head) {
     if (kv_head(twist, head) != row.head) continue;
     const bool first = head == 0 || kv_head(twist, head - 1) != row.head;

@@ -90,7 +90,7 @@ BlockPartial TwistedRing::partial(const Twist& twist, const Mask& mask, const Qu
   const Index dropped = first_dropped(twist);
   std::vector<Vote> votes;
   bool any_seen = false;
-  for (Index b = 0;; ++b) {
+  for (Index b = 0; takes(twist, query.rank, view.keys); ++b) {
     const Index key = key_row(twist, view.keys, b), value = value_row(twist, view.values, b);
     if (key < 0 || value < 0) break;
     if (arrangement_.at(view.keys, b) >= dropped) continue;
@@ -170,8 +170,7 @@ std::vector<std::vector<ScanKey>> TwistedRing::scan_parts(const Twist& twist, co
       parts.back().push_back({factor * dot(q, row_of(in_.k, batch, head, key)),
                               sees(twist, mask, at, here.label, b), row_of(in_.v, batch, head, value)});
     }
-    if (!is_visited(mask, row.row, here.keys) || (twist.scan_skips && !has_pairs(at.rank, here.keys)))
-      parts.back().clear();
+    if (!is_visited(mask, row.row, here.keys) || !takes(twist, at.rank, here.keys)) parts.back().clear();
   }
   return parts;
 }

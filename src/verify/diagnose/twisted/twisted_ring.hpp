@@ -46,6 +46,8 @@ class TwistedRing {
   std::vector<BlockPartial> partials(const Twist& twist, const RowPlace& row) const;
   /// Whether some row of this rank sees a key of this block.
   bool has_pairs(int rank, int block) const;
+  /// Whether this rank computes with this block.
+  bool takes(const Twist& twist, int rank, int block) const;
   /// Whether the mistake is possible in this arrangement: mistakes of ranks need ranks.
   bool can_be(const Twist& twist) const;
   /// Whether the rows of this twist need the softmax of single blocks in backward, which costs more.

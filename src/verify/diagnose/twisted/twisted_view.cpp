@@ -56,6 +56,20 @@ bool TwistedRing::has_pairs(int rank, int block) const {
              });
 }
 
+bool TwistedRing::takes(const Twist& twist, int rank, int block) const {
+  switch (twist.route) {
+    case RouteTwist::kAll:
+      break;
+    case RouteTwist::kSeen:
+      return has_pairs(rank, block);
+    case RouteTwist::kReached:
+      for (int t = arrangement_.wrapped(rank - block); t < arrangement_.count(); ++t)
+        if (has_pairs(arrangement_.wrapped(block + t), block)) return true;
+      return false;
+  }
+  return true;
+}
+
 // Whether the rank met a block without a visible pair before this one.
 bool TwistedRing::after_empty(int rank, int block) const {
   for (int step = 0; arrangement_.wrapped(rank - step) != block; ++step)
@@ -230,6 +244,12 @@ bool TwistedRing::sees(const Twist& twist, const Mask& mask, const Query& query,
       return visible({mask.left, mask.right, {}}, q, k);
     case MaskTwist::kDoneAfterEmpty:
       return visible(mask, q, k) && !after_empty(query.rank, label);
+    case MaskTwist::kOfOtherRank: {
+      const Index row = arrangement_.at(label, query.local), own_key = arrangement_.at(query.rank, b);
+      return row >= 0 && own_key >= 0 &&
+             visible(mask, problem_.queries[static_cast<std::size_t>(row)],
+                     problem_.keys[static_cast<std::size_t>(own_key)]);
+    }
     default:
       break;
   }
@@ -363,8 +383,8 @@ bool TwistedRing::can_be(const Twist& twist) const {
   if (on_the_way && (!arrangement_.ring || problem_.keys.size() % arrangement_.blocks.size() == 0))
     return false;
   constexpr std::size_t kMostRows = 4096;  // whose visible pairs are searched one by one
-  const bool asks_for_pairs =
-      twist.walk >= WalkTwist::kNotPassedOn || twist.scan_skips || twist.mask == MaskTwist::kDoneAfterEmpty;
+  const bool asks_for_pairs = twist.walk >= WalkTwist::kNotPassedOn || twist.route != RouteTwist::kAll ||
+                              twist.mask == MaskTwist::kDoneAfterEmpty;
   if (asks_for_pairs && (!arrangement_.ring || problem_.queries.size() > kMostRows)) return false;
   const bool walks = twist.journey != right.journey || twist.stale != right.stale ||
                      twist.walk != right.walk || twist.dq != right.dq;
@@ -374,7 +394,7 @@ bool TwistedRing::can_be(const Twist& twist) const {
                         twist.mask == MaskTwist::kAheadInOwnBlock ||
                         twist.mask == MaskTwist::kFutureVisible || twist.mask == MaskTwist::kOwnVisible ||
                         twist.mask == MaskTwist::kLaterSkipped || twist.mask == MaskTwist::kEarlierWhole ||
-                        twist.mask == MaskTwist::kPacksInOwnBlock;
+                        twist.mask == MaskTwist::kPacksInOwnBlock || twist.mask == MaskTwist::kOfOtherRank;
   if (arrangement_.count() == 1 && twist.dq != right.dq) return false;  // there is no other step
   return !of_masks && twist.label == right.label && (twist.walk == right.walk || of_tiles) &&
          twist.keys == right.keys && twist.only_k == right.only_k && twist.only_v == right.only_v &&

@@ -122,6 +122,10 @@ constexpr ReturnWord kReturns[] = {
      [](const Problem& p, std::vector<int> picked) {
        return std::vector<int>(picked.size(), p.world_size - 1);
      }},
+    {"no number is more than 1: a block goes to the next rank, or nowhere",
+     [](const Problem&, std::vector<int> picked) {
+       return each_changed(picked, [](int, int t) { return std::min(t, 1); });
+     }},
     {"every number is 0",
      [](const Problem&, std::vector<int> picked) { return std::vector<int>(picked.size(), 0); }},
     {"the distance is measured the other way round the ring, N - t",

@@ -22,7 +22,7 @@ bool same(const Buffer& a, const Buffer& b) {
 }
 
 using From = Recipe::From;
-using Data = Recipe::Data;
+using StepData = Recipe::Data;
 
 // Heads, batch entries and rows that may be read instead of the right ones.
 std::vector<From> sources_of(const Evidence& e) {
@@ -60,7 +60,7 @@ void add_sources(const Evidence& e, GradientName name, const Setting& setting, s
 // Adds recipes with k or v, or both, of another block.
 void add_data(const Evidence& e, GradientName name, const Setting& setting, std::vector<Recipe>& all) {
   if (!e.place.ring || e.place.count() < 2) return;
-  for (const Data data : {Data::kOwn, Data::kBefore, Data::kNext, Data::kMirror}) {
+  for (const StepData data : {StepData::kOwn, StepData::kBefore, StepData::kNext, StepData::kMirror}) {
     all.push_back({.setting = setting, .k_data = data});
     if (name == GradientName::kDv) continue;
     all.push_back({.setting = setting, .k_data = data, .v_data = data});
@@ -184,21 +184,21 @@ std::span<const double> Weights::query(Index batch, Index head, Index row, int b
   return row_of(e_.inputs.q, b, h, i);
 }
 
-Index Weights::in_hand(Data data, Index row, Index key) const {
+Index Weights::in_hand(StepData data, Index row, Index key) const {
   const Arrangement& a = e_.place;
   const int block = a.owner[static_cast<std::size_t>(key)],
             shard = a.row_owner[static_cast<std::size_t>(row)];
   const Index at = a.local[static_cast<std::size_t>(key)];
   switch (data) {
-    case Data::kRight:
+    case StepData::kRight:
       break;
-    case Data::kOwn:
+    case StepData::kOwn:
       return a.at(shard, at);
-    case Data::kBefore:  // step 0 has no previous block
+    case StepData::kBefore:  // step 0 has no previous block
       return block == shard ? key : a.at(a.wrapped(block + 1), at);
-    case Data::kNext:
+    case StepData::kNext:
       return a.at(a.wrapped(block - 1), at);
-    case Data::kMirror:
+    case StepData::kMirror:
       return a.at(a.wrapped(2 * shard - block), at);
   }
   return key;

@@ -10,7 +10,7 @@ using Delta = Recipe::Delta;
 using Formula = Recipe::Formula;
 using Group = Recipe::Group;
 using From = Recipe::From;
-using Data = Recipe::Data;
+using StepData = Recipe::Data;
 
 // "lse of the first query head of the group is read for every one".
 Cause cause_of_source(const char* tensor, From from) {
@@ -48,16 +48,16 @@ void add_data(const Recipe& recipe, std::vector<Cause>& causes) {
   constexpr const char* kWords[] = {
       "", "of the rank's own block at every step", "of the block of the step before (a step late)",
       "of the block of the next step (a step early)", "of the block of rank + t"};
-  const auto add = [&](const std::string& tensors, const char* id, Data data) {
+  const auto add = [&](const std::string& tensors, const char* id, StepData data) {
     const auto at = static_cast<std::size_t>(data);
     causes.push_back({std::string("solved-back-") + id + "-" + kIds[at],
                       "backward reads " + tensors + " " + kWords[at] + ", under the label of the right one",
                       "Which buffers hold k and v at each step of backward, and who wrote them last?"});
   };
-  if (recipe.k_data == recipe.v_data && recipe.k_data != Data::kRight)
+  if (recipe.k_data == recipe.v_data && recipe.k_data != StepData::kRight)
     return add("k and v", "kv", recipe.k_data);
-  if (recipe.k_data != Data::kRight) add("k", "k", recipe.k_data);
-  if (recipe.v_data != Data::kRight) add("v", "v", recipe.v_data);
+  if (recipe.k_data != StepData::kRight) add("k", "k", recipe.k_data);
+  if (recipe.v_data != StepData::kRight) add("v", "v", recipe.v_data);
 }
 
 }  // namespace

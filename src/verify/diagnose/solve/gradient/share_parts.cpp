@@ -10,8 +10,8 @@
 namespace ringcraft::verify {
 namespace {
 
-constexpr double kMostSharedPairs = 2e6;    // of row and key, over all heads: larger problems are skipped
-constexpr double kMostNumbers = 2e7;  // of all parts
+constexpr double kMostSharedPairs = 2e6;  // of row and key, over all heads: larger problems are skipped
+constexpr double kMostNumbers = 2e7;      // of all parts
 
 class Builder {
  public:
