@@ -1,5 +1,4 @@
-// Asks which known mistakes give other numbers than a claim, or than attention; leaves out causes of one
-// answer that other answers of the same program rule out.
+// Asks which known mistakes give other numbers than a claim, or than attention.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
