@@ -220,19 +220,25 @@ const Check kInPieces{
     .claim = "A row cut into pieces, one scan after another, ends in the same state.",
     .id = "in-pieces",
     .weight = 1,
-    .hint = "The next scan starts from the state that you return: are m and l still in one currency?",
+    .hint = "The next scan starts from the state that you return: do its m and l still belong together?",
     .run{[](Trial& trial) {
       for (const ScoreRow& row : all_rows(trial.seed())) {
         Scores left(row.scores);
         State state;
+        std::string pieces;
         for (int piece = 0; !left.empty(); ++piece) {
           const std::size_t take = std::min<std::size_t>(left.size(), piece % 3 == 0   ? 3
                                                                       : piece % 3 == 1 ? 1
                                                                                        : 0);
+          if (piece < 4)
+            pieces += (pieces.empty() ? ""
+                       : piece < 3    ? ", "
+                                      : ", ...") +
+                      (piece < 3 ? std::to_string(take) : "");
           state = scan(trial, left.first(take), state);
           left = left.subspan(take);
         }
-        require_state(row.name + ", in pieces of 3, 1 and 0", state, row.scores);
+        require_state(row.name + ", in pieces of " + pieces, state, row.scores);
       }
     }},
 };

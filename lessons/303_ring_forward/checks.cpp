@@ -25,11 +25,8 @@ Case make(Trial& trial, int ranks, Mask mask, Shape shape = kSmall, Layout layou
   return verify::make_case(make_problem(shape, std::move(mask), layout, ranks), data, trial.seed());
 }
 
-Mask packed_mask(std::vector<Position> borders, Position right = 0) {
-  Mask mask = causal_mask();
-  mask.right = right;
-  mask.cu_seqlens = std::move(borders);
-  return mask;
+Mask packed_mask(std::vector<Position> borders, Position right = 0, Position left = kNoLimit) {
+  return {left, right, std::move(borders)};
 }
 
 // ---- does it come to an end, and to the right values?
@@ -72,14 +69,14 @@ const Check kFullTwo{
 };
 
 const Check kFullMore{
-    .claim = "Three and four ranks, full attention.",
+    .claim = "Three, four and seven ranks, full attention.",
     .id = "full-more",
     .weight = 2,
     .needs = {"full-two"},
     .hint = "Follow one block around the ring: does every rank meet every block exactly once?",
     .run{[](Trial& trial) {
-      for (const int ranks : {3, 4})
-        require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(12)));
+      for (const int ranks : {3, 4, 7})
+        require_right_ring(trial, make(trial, ranks, full_mask(), with_seqlen(ranks == 7 ? 14 : 12)));
       Case own_scale = make(trial, 3, full_mask(), with_seqlen(12));
       own_scale.problem.softmax_scale = 0.3;
       with_label("softmax_scale 0.3: ", [&] { require_right_ring(trial, own_scale); });
@@ -96,6 +93,7 @@ const Check kCausal{
     .run{[](Trial& trial) {
       for (const int ranks : {2, 3, 4})
         require_right_ring(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
+      require_right_ring(trial, make(trial, 7, causal_mask(), with_seqlen(21)));
     }},
 };
 
@@ -108,8 +106,10 @@ const Check kLayouts{
         "A rank's rows need not be neighbours: ask the problem for the key ranges, do not compute them from "
         "rank numbers.",
     .run{[](Trial& trial) {
-      for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
-        require_right_ring(trial, make(trial, 4, causal_mask(), kSmall, layout));
+      for (const Mask& mask : {causal_mask(), full_mask(), Mask{.left = 3, .right = 2, .cu_seqlens = {}}})
+        for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+          require_right_ring(trial, make(trial, 4, mask, kSmall, layout));
+      require_right_ring(trial, make(trial, 3, causal_mask(), {3, 2, 1, 18, 4}, Layout::kZigzag));
     }},
 };
 
@@ -123,7 +123,9 @@ const Check kRagged{
         "have?",
     .run{[](Trial& trial) {
       require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(17)));
-      require_right_ring(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
+      for (const Position tokens :
+           {23, 22, 21})  // the two chunks of one rank, of two and of three are uneven
+        require_right_ring(trial, make(trial, 4, causal_mask(), with_seqlen(tokens), Layout::kZigzag));
       require_right_ring(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
       require_right_ring(trial, make(trial, 3, full_mask(), with_seqlen(1)));
     }},
@@ -141,6 +143,9 @@ const Check kWindows{
       for (const int ranks : {3, 5})  // of 5 there are empty blocks before the last one that is seen
         require_right_ring(trial,
                            make(trial, ranks, window_mask(5), with_seqlen(8 * ranks), Layout::kZigzag));
+      for (const Layout layout : {Layout::kContiguous, Layout::kStriped, Layout::kZigzagToken})
+        for (const Mask& mask : {window_mask(5), Mask{.left = 4, .right = 6, .cu_seqlens = {}}})
+          require_right_ring(trial, make(trial, 3, mask, with_seqlen(20), layout));
     }},
 };
 
@@ -157,6 +162,8 @@ const Check kPacked{
       require_right_ring(trial, make(trial, 4, packed_mask(borders), with_seqlen(48)));
       require_right_ring(trial,
                          make(trial, 3, packed_mask(borders, kNoLimit), with_seqlen(48), Layout::kStriped));
+      for (const Layout layout : {Layout::kZigzag, Layout::kZigzagToken, Layout::kContiguous})
+        require_right_ring(trial, make(trial, 3, packed_mask(borders, 0, 6), with_seqlen(48), layout));
     }},
 };
 
@@ -317,7 +324,8 @@ const Check kLastBlock{
         "After the last exchange a rank holds the block of rank (r - hops) mod N; without an exchange it "
         "returns an empty one.",
     .run{[](Trial& trial) {
-      for (const Mask& mask : {full_mask(), window_mask(6), window_mask(0)}) require_last_block(trial, mask);
+      for (const Mask& mask : {full_mask(), window_mask(6), window_mask(3), window_mask(0)})
+        require_last_block(trial, mask);
     }},
 };
 

@@ -26,10 +26,8 @@ Case make(Trial& trial, int ranks, Mask mask, Shape shape = kSmall, Layout layou
   return verify::make_case(make_problem(shape, std::move(mask), layout, ranks), data, trial.seed());
 }
 
-Mask packed_mask(std::vector<Position> borders) {
-  Mask mask = causal_mask();
-  mask.cu_seqlens = std::move(borders);
-  return mask;
+Mask packed_mask(std::vector<Position> borders, Position left = kNoLimit) {
+  return {left, 0, std::move(borders)};
 }
 
 void require_both(Trial& trial, const Case& c, DeliveryOptions delivery = {}) {
@@ -136,6 +134,7 @@ const Check kCausal{
     .run{[](Trial& trial) {
       for (const int ranks : {2, 3, 4})
         require_both(trial, make(trial, ranks, causal_mask(), with_seqlen(24)));
+      require_both(trial, make(trial, 7, causal_mask(), with_seqlen(21)));
     }},
 };
 
@@ -146,8 +145,10 @@ const Check kLayouts{
     .needs = {"causal"},
     .hint = "Ask the problem for the key ranges of your rank and the owner of the block that you hold.",
     .run{[](Trial& trial) {
-      for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
-        require_both(trial, make(trial, 4, causal_mask(), with_seqlen(16), layout));
+      for (const Mask& mask : {causal_mask(), full_mask(), Mask{.left = 3, .right = 2, .cu_seqlens = {}}})
+        for (const Layout layout : {Layout::kStriped, Layout::kZigzag, Layout::kZigzagToken})
+          require_both(trial, make(trial, 4, mask, with_seqlen(16), layout));
+      require_both(trial, make(trial, 3, causal_mask(), {3, 2, 1, 18, 4}, Layout::kZigzag));
     }},
 };
 
@@ -159,7 +160,9 @@ const Check kRagged{
     .hint = "A sum of gradients has as many rows as its block: which block's sum is arriving?",
     .run{[](Trial& trial) {
       require_both(trial, make(trial, 3, full_mask(), with_seqlen(17)));
-      require_both(trial, make(trial, 4, causal_mask(), with_seqlen(23), Layout::kZigzag));
+      for (const Position tokens :
+           {23, 22, 21})  // the two chunks of one rank, of two and of three are uneven
+        require_both(trial, make(trial, 4, causal_mask(), with_seqlen(tokens), Layout::kZigzag));
       require_both(trial, make(trial, 5, causal_mask(), with_seqlen(3)));
       require_both(trial, make(trial, 3, full_mask(), with_seqlen(1)));
     }},
@@ -178,7 +181,15 @@ const Check kWindows{
         require_both(trial, make(trial, 4, window_mask(window), with_seqlen(20)));
       for (const int ranks : {3, 5})  // of 5 there are empty blocks before the last one that is seen
         require_both(trial, make(trial, ranks, window_mask(5), with_seqlen(8 * ranks), Layout::kZigzag));
-      require_both(trial, make(trial, 4, packed_mask({0, 5, 24, 25, 36, 48}), with_seqlen(48)));
+      const std::vector<Position> borders{0, 5, 24, 25, 36, 48};
+      require_both(trial, make(trial, 4, packed_mask(borders), with_seqlen(48)));
+      for (const Layout layout : {Layout::kStriped, Layout::kZigzagToken, Layout::kContiguous}) {
+        require_both(trial, make(trial, 3, window_mask(5), with_seqlen(20), layout));
+        require_both(trial,
+                     make(trial, 3, {.left = 4, .right = 6, .cu_seqlens = {}}, with_seqlen(20), layout));
+      }
+      for (const Layout layout : {Layout::kZigzag, Layout::kZigzagToken, Layout::kContiguous})
+        require_both(trial, make(trial, 3, packed_mask(borders, 6), with_seqlen(48), layout));
     }},
 };
 

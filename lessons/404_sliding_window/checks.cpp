@@ -8,6 +8,7 @@
 #include "judge/checks/lesson.hpp"
 #include "judge/checks/ring_trial.hpp"
 #include "ringcraft/core/random.hpp"
+#include "ringcraft/core/shown.hpp"
 #include "verify/oracle/oracle.hpp"
 
 namespace ringcraft::judge {
@@ -91,8 +92,8 @@ void compare(const Problem& problem, const Reach& got, const Reach& want) {
           .labelled(label);
     const auto [q, k] = Counted(problem).pair(rank, s);
     throw Wrong(sign::kValues, "too-short",
-                "the reach of block {} is {}, but {} ranks on, token {} of rank {} sees its token {}", s,
-                got[s], want[s], q, rank, k)
+                "the reach of block {} is {}, but token {} of rank {}, {} further on, sees its token {}", s,
+                got[s], q, rank, Shown{static_cast<double>(want[s]), ringcraft::counted(want[s], "rank")}, k)
         .labelled(label);
   }
 }

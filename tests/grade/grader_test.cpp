@@ -175,9 +175,9 @@ TEST_CASE("beside a late attempt that counts the best of those on time is known"
   CHECK(!result_of(results, "cyd").is_late());
   CHECK(text_of(c.options.out / "gradebook.csv") ==
         "\"student\",\"name\",\"id\",\"104 Merge (3)\",\"sum (3)\",\"104 on time\",\"notes\"\r\n"
-        "\"ada\",\"ada\",\"12\",3,3,0,\"104 late\"\r\n"
+        "\"ada\",\"Ada\",\"12\",3,3,0,\"104 late\"\r\n"
         "\"bob\",\"bob\",\"13\",3,3,,\"104 late\"\r\n"
-        "\"cyd\",\"cyd\",\"14\",3,3,3,\"\"\r\n");
+        "\"cyd\",\"Cyd\",\"14\",3,3,3,\"\"\r\n");
   CHECK(text_of(c.options.out / "roster.csv") ==
         "\"Student\",\"ID\",\"104 Merge\"\r\n\"Cyd\",14,3\r\n\"Dan\",15,\"\"\r\n\"Ada\",12,3\r\n");
   const std::string page = text_of(c.options.out / "index.html");
@@ -243,6 +243,47 @@ TEST_CASE("a student reads no words of the program, and no seed") {
   testing::check_refused([&] { explain(c.options, "bob", "104"); }, "a student of");
 }
 
+TEST_CASE("an explanation is asked for by key, id, name or the roster's name, and says whose file it is") {
+  Class c;
+  fs::create_directories(c.folder / "class");
+  for (const char* name : {"ada_12_100_merge.cpp", "ada_LATE_12_101_merge-1.cpp", "eve_14_102_merge.cpp"})
+    std::ofstream(c.folder / "class" / name) << "wrong";
+  c.options.roster = read_roster("Student,ID\nEve,14\nÁda,12\n", "r.csv");
+  for (const char* who : {"ada", "12", "Áda"}) {
+    const Explained explained = explain(c.options, who, "104");
+    CHECK(explained.name == "Áda");
+    CHECK(explained.attempt == 1);
+    CHECK(explained.attempts == 2);
+    CHECK(!explained.late);
+  }
+  CHECK(text_of(c.options.out / "report.json").empty());  // nobody else is judged for it
+  grade(c.options);
+  const std::string page = text_of(c.options.out / "students/ada.html");
+  CHECK(page.find("<h1>") != page.npos);
+  CHECK(page.find("Áda") != page.npos);
+}
+
+TEST_CASE("nothing is written among files that are none of these reports") {
+  Class c;
+  c.hand_in("ada", "right");
+  fs::create_directories(c.options.out);
+  std::ofstream(c.options.out / "merge.cpp") << "mine";
+  testing::check_refused([&] { grade(c.options); }, "with other files");
+  CHECK(std::distance(fs::directory_iterator(c.options.out), {}) == 1);
+  fs::remove(c.options.out / "merge.cpp");
+  fs::permissions(c.options.out, fs::perms::all);
+  grade(c.options);
+  CHECK(fs::status(c.options.out).permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("a class in which no file is one of an exercise is refused, with the first that was passed over") {
+  Class c;
+  c.hand_in("ada", "a report", "report.pdf");
+  c.options.only_handed_in = true;
+  testing::check_refused([&] { grade(c.options); }, "report.pdf");
+  CHECK(!fs::exists(c.options.out));
+}
+
 TEST_CASE("a header beside a file is a part of it") {
   Class c;
   c.hand_in("ada", "wrong");
@@ -278,8 +319,9 @@ TEST_CASE("exercises that nobody has handed in are left out if that is asked for
 TEST_CASE("a failure that is no student's ends the run, and what was judged is kept") {
   Class c;
   c.hand_in("ada", "right");
+  grade(c.options);
+  fs::remove(c.options.out / "report.json");
   c.hand_in("bob", "right");
-  fs::create_directories(c.options.out / "verdicts");
   std::ofstream(c.options.out / "verdicts/bob") << "a file where a folder should be";
   testing::check_refused([&] { grade(c.options); }, "verdicts/bob", Code::kMissing);
   CHECK(!fs::exists(c.options.out / "report.json"));

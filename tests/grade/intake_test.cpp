@@ -238,7 +238,8 @@ TEST_CASE("keys are safe and unique, whatever the names are") {
 TEST_CASE("the name of a student's own file has no other form than its export") {
   const auto named = [](const char* name) {
     const auto found = exported_name(name);
-    return found ? found->student + "/" + found->id + (found->late ? "/late" : "") + "/" + found->rest : "none";
+    return found ? found->student + "/" + found->id + (found->late ? "/late" : "") + "/" + found->rest
+                 : "none";
   };
   CHECK(named("mallory_555_777_x_12345_assignsubmission_file_merge.cpp") ==
         "mallory/555/x_12345_assignsubmission_file_merge.cpp");

@@ -218,6 +218,36 @@ TEST_CASE("files of one name that several students have, and that are passed ove
   CHECK(times(page.substr(first, row - first), "<a href=") == 2);
 }
 
+TEST_CASE("a hint of a check after the one with the cause waits for that one") {
+  ClassResults results{"", {{"104", "Merge", "104_merge", "merge.cpp"}}, {3}, {}, {}};
+  ReportRow first{
+      .id = "104.first", .claim = "f", .status = Status::kFailed, .weight = 1, .hint = "look here"};
+  ReportRow second = first;
+  second.id = "104.second";
+  results.students.push_back({"ada", "Ada", {}, {graded_result({first, second})}});
+  CHECK(times(student_page(results, results.students[0]), "<b>Try next:</b> look here") == 2);
+  auto& rows = results.students[0].results[0].attempts[0].report.rows;
+  rows[0].causes = {{"A", "a", "q"}, {"B", "b", "q"}};
+  const std::string page = student_page(results, results.students[0]);
+  CHECK(times(page, "<b>Try next:</b> look here") == 1);
+  CHECK(holds(page, "<b>If it still fails when 104.first holds:</b> look here"));
+  CHECK(times(page, "<p class=\"question\">q</p>") == 1);  // one question is asked once
+}
+
+TEST_CASE("a file that does not compile counts among those that fail in that check, and in no other") {
+  ClassResults results{"", {{"104", "Merge", "104_merge", "merge.cpp"}}, {3}, {}, {}};
+  ReportRow row{.id = "104.compiles", .claim = "c", .status = Status::kFailed};
+  ReportRow other{.id = "104.other", .claim = "o", .status = Status::kSkipped, .weight = 1};
+  results.students.push_back({"ada", "Ada", {}, {graded_result({row, other})}});
+  results.students[0].results[0].attempts[0].state = State::kUngradable;
+  const Tally tally = tally_of(results);
+  REQUIRE(tally.checks.size() == 1);
+  CHECK(tally.checks[0].failed.size() == 1);
+  const std::string page = class_page(results);
+  CHECK(holds(page, "1 of 1 failed"));
+  CHECK(holds(page, "<td><b>–</b></td>"));  // no verdict, no sum
+}
+
 TEST_CASE("one point is no points") {
   CHECK(counted_points(1) == "1 point");
   CHECK(counted_points(0) == "0 points");

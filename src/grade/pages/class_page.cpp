@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "grade/pages/html.hpp"
 #include "grade/pages/pages.hpp"
@@ -52,7 +51,8 @@ std::string cards(const ClassResults& results) {
       late += result.is_late() ? 1 : 0;
     }
   std::vector<double> sums;
-  for (const StudentResults& student : results.students) sums.push_back(student.points());
+  for (const StudentResults& student : results.students)
+    if (student.is_graded()) sums.push_back(student.points());
   std::ranges::sort(sums);
   const std::size_t middle = sums.size() / 2;
   const double median = sums.empty()           ? 0
@@ -65,9 +65,8 @@ std::string cards(const ClassResults& results) {
     return number == 0 ? "" : fmt::format("<li><b>{}</b>{}</li>\n", number, what);
   };
   return "<ul class=\"cards\">\n" + card(std::to_string(results.students.size()), "students") +
-         card(points_text(median), "points, the median") +
-         card(points_text(results.points()), "points at most") +
-         count(states[State::kGraded], "files graded") +
+         card(points_text(median), "median points") + card(points_text(results.points()), "possible points") +
+         count(states[State::kGraded], "exercises graded") +
          count(states[State::kUngradable], "cannot be graded") +
          count(states[State::kUnjudged], "to be graded again") +
          count(states[State::kMissing], "not handed in") + count(late, "handed in late") + "</ul>\n";
@@ -175,22 +174,23 @@ std::string points_table(const ClassResults& results) {
     means += graded == 0 ? "<td>–</td>" : fmt::format("<td>{:.1f}</td>", sum / graded);
   }
   double sum = 0;
+  int graded = 0;
   for (const StudentResults& student : results.students) {
     rows += "<tr><th>" + link_to(student) + "</th>";
     for (std::size_t i = 0; i < results.exercises.size(); ++i)
       rows += cell_of(student, results.exercises[i], student.results[i], results.all_points[i]);
-    rows += fmt::format("<td><b>{}</b></td></tr>\n", points_text(student.points()));
-    sum += student.points();
+    rows +=
+        fmt::format("<td><b>{}</b></td></tr>\n", student.is_graded() ? points_text(student.points()) : "–");
+    if (student.is_graded()) sum += student.points(), ++graded;
   }
-  if (!results.students.empty()) sum /= static_cast<double>(results.students.size());
+  if (graded > 0) sum /= graded;
   return section(
       "Points",
       "The stronger the colour, the more of the points; full colour for all of them. A cell leads to its "
       "report.",
       fmt::format(
           "<div class=\"wide\"><table class=\"grid\"><thead><tr>{}<th><b>sum</b><br>of {}</th></tr></thead>\n"
-          "<tbody>\n{}</tbody>\n<tfoot><tr>{}<td>{:.1f}<small>of "
-          "all</small></td></tr></tfoot></table></div>\n",
+          "<tbody>\n{}</tbody>\n<tfoot><tr>{}<td>{:.1f}</td></tr></tfoot></table></div>\n",
           head, points_text(results.points()), rows, means, sum));
 }
 
@@ -267,7 +267,7 @@ std::string mistakes(const ClassResults& results, const Tally& tally) {
   add(tally.unexplained, "no known mistake gives these numbers");
   return section(
       "Mistakes",
-      "The likeliest cause of each failed check, one column per exercise. A student counts once in each.",
+      "The likeliest cause of each student's failed checks; the last columns count the students by exercise.",
       "<div class=\"wide\"><table><thead><tr><th>mistake</th><th>students</th>" + head +
           "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n");
 }
@@ -286,7 +286,7 @@ std::string alike_pairs(const ClassResults& results) {
     for (const std::string& key : group.students) names += (names.empty() ? "" : ", ") + student(key);
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(group.exercise),
                         names,
-                        group.is_library ? "the library's own file"
+                        group.is_library ? "the library's own file, but for names and layout"
                                          : fmt::format("the same file, {} times", group.students.size()));
   }
   for (const Alike& pair : results.alike)
@@ -314,24 +314,18 @@ std::string layers(const ClassResults& results) {
   return rows.empty() ? ""
                       : section("Layers between the files and this machine",
                                 missing == 0 ? "Every layer was here."
-                                             : "This class was graded without the layers that are missing.",
+                                             : "Some layers were missing while this class was graded.",
                                 "<table class=\"stack\"><tbody>\n" + rows + "</tbody></table>\n");
 }
 
-// Lines of the roster without a hand-in, and the reverse.
 std::string enrolment(const ClassResults& results) {
   if (!results.enrolment) return "";
-  const auto& [roster, students] = *results.enrolment;
+  const Absences absences = absences_of(results);
   std::string absent, unknown;
-  std::set<std::size_t> found;
-  for (std::size_t line = 0; line < students.size(); ++line) {
-    found.insert(students[line].begin(), students[line].end());
-    const std::string label = label_of(roster, line);
-    if (students[line].empty() && !label.empty() && !is_of_points(roster, line))
-      absent += "<li>" + isolated(shown(label, kShortName)) + "</li>\n";
-  }
-  for (std::size_t s = 0; s < results.students.size(); ++s)
-    if (!found.contains(s)) unknown += "<li>" + link_to(results.students[s]) + "</li>\n";
+  for (const std::string& name : absences.without_hand_in)
+    absent += "<li>" + isolated(shown(name, kShortName)) + "</li>\n";
+  for (const StudentResults* student : absences.without_line)
+    unknown += "<li>" + link_to(*student) + "</li>\n";
   return (absent.empty() ? ""
                          : section("On the roster, without a hand-in",
                                    "Nothing in this class has the id, or the name, of these lines.",
@@ -364,10 +358,10 @@ std::string class_page(const ClassResults& results) {
   const Tally tally = tally_of(results);
   return framed(results.title, "<header>\n<p class=\"over\">A graded class</p>\n<h1>" +
                                    isolated(results.title) + "</h1>\n" + cards(results) + "</header>\n" +
-                                   for_a_person(results) + odd_calls(results) + points_table(results) +
-                                   stuck(results, tally) + mistakes(results, tally) +
+                                   for_a_person(results) + enrolment(results) + odd_calls(results) +
+                                   points_table(results) + stuck(results, tally) + mistakes(results, tally) +
                                    every_check(results, tally) + alike_pairs(results) + layers(results) +
-                                   enrolment(results) + remarks(results));
+                                   remarks(results));
 }
 
 }  // namespace ringcraft::grade

@@ -52,10 +52,15 @@ std::vector<std::size_t> with_late_ones(const ClassResults& results) {
   return found;
 }
 
-// The column of an exercise, also as Canvas calls it, "104 Merge (12345)"; a new one if there is none.
-std::size_t column_of(const std::vector<std::string>& head, const std::string& heading) {
-  const auto found = std::ranges::find_if(
-      head, [&](const std::string& name) { return name == heading || name.starts_with(heading + " ("); });
+// The column of an exercise, by its heading or its id, also as Canvas calls it, "104 Merge (12345)", or
+// Moodle, "Assignment: 104 Merge (Real)"; a new one if there is none.
+std::size_t column_of(const std::vector<std::string>& head, const Exercise& exercise) {
+  const auto found = std::ranges::find_if(head, [&](std::string_view name) {
+    for (const std::string_view kind : {"Assignment: ", "Assignment:"})
+      if (name.starts_with(kind)) name.remove_prefix(kind.size());
+    if (name.ends_with(")")) name = name.substr(0, name.rfind(" ("));
+    return name == heading_of(exercise) || name == exercise.id;
+  });
   return static_cast<std::size_t>(found - head.begin());
 }
 
@@ -127,7 +132,7 @@ std::string roster_csv(const ClassResults& results) {
   std::vector<std::vector<std::string>> rows = roster.rows;
   std::vector<std::string> head = roster.head;
   for (std::size_t i = 0; i < results.exercises.size(); ++i) {
-    const std::size_t column = column_of(head, heading_of(results.exercises[i]));
+    const std::size_t column = column_of(head, results.exercises[i]);
     head.resize(std::max(head.size(), column + 1), heading_of(results.exercises[i]));
     for (std::size_t line = 0; line < rows.size(); ++line) {
       rows[line].resize(head.size());

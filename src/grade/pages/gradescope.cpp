@@ -32,8 +32,7 @@ json test_of(const std::string& number, const std::string& name, double score, d
 // Gradescope knows no skipped tests: the text says that these are no mistakes.
 std::string output_of(const ReportRow& row) {
   const std::string text = verify::text_of(row);
-  return row.status == Status::kSkipped ? "Not tried, and no mistake: it waits for what it needs.\n" + text
-                                        : text;
+  return row.status == Status::kSkipped ? "No mistake, " + text : text;
 }
 
 void add_tests(json& tests, const std::string& number, const Exercise& exercise, const Result& result,

@@ -59,12 +59,16 @@ std::string maps_of(const std::vector<ErrorMap>& maps) {
 
 std::string causes_of(const ReportRow& row) {
   std::string markup;
-  for (const verify::Cause& cause : row.causes)
-    markup += fmt::format("<div class=\"cause\"><p><b>{}:</b> {}</p><p class=\"question\">{}</p></div>\n",
+  for (const verify::Cause& cause : row.causes) {
+    markup += fmt::format("<div class=\"cause\"><p><b>{}:</b> {}</p>",
                           &cause == row.causes.data() ? "Likely"
                           : cause.also                ? "And"
                                                       : "Or",
-                          escaped(cause.sentence), escaped(cause.question));
+                          escaped(cause.sentence));
+    if (const auto question = verify::new_question(row, cause); !question.empty())
+      markup += fmt::format("<p class=\"question\">{}</p>", escaped(question));
+    markup += "</div>\n";
+  }
   if (row.unexplained)
     markup +=
         "<div class=\"cause\"><p>No known mistake gives these numbers: go by the first wrong "
@@ -86,13 +90,17 @@ std::string place_of(const ReportRow& row) {
          (row.weight > 0 ? fmt::format(", {} of {}", points_text(points), counted_points(row.weight)) : "");
 }
 
-std::string failed_check(const ReportRow& row) {
+// `first`: the check with the likely cause, which may be that of this one, too; null if there is none.
+std::string failed_check(const ReportRow& row, const ReportRow* first) {
   std::string markup = fmt::format(
       "<article class=\"check failed\">\n<h3>{}</h3>\n<p class=\"meta\"><b>does not hold yet</b>, {}</p>\n",
       escaped(row.claim), place_of(row));
   markup += paragraphs(row.sentence) + paragraphs(row.remark) + maps_of(row.maps) + causes_of(row);
   if (!row.hint.empty())
-    markup += "<div class=\"cause\"><p><b>Try next:</b> " + escaped(row.hint) + "</p></div>\n";
+    markup +=
+        fmt::format("<div class=\"cause\"><p><b>{}:</b> {}</p></div>\n",
+                    first == nullptr ? "Try next" : "If it still fails when " + escaped(first->id) + " holds",
+                    escaped(row.hint));
   return markup + figures_of(row) + "</article>\n";
 }
 
@@ -111,9 +119,11 @@ std::string checks_of(const verify::Report& report) {
   std::string failed;
   std::vector<ReportRow> passed, skipped;
   double earned = 0, open = 0;
+  const ReportRow* first = nullptr;
   for (const ReportRow& each : report.rows) {
     const ReportRow row = shown_row(each);
-    if (row.status == Status::kFailed) failed += failed_check(row);
+    if (row.status == Status::kFailed) failed += failed_check(row, row.causes.empty() ? first : nullptr);
+    if (first == nullptr && !row.causes.empty()) first = &each;
     if (row.status == Status::kPassed) passed.push_back(row), earned += row.weight;
     if (row.status == Status::kSkipped) skipped.push_back(row), open += row.weight;
   }
@@ -127,7 +137,7 @@ std::string checks_of(const verify::Report& report) {
 std::string attempts_of(const Result& result) {
   if (result.attempts.size() < 2) return "";
   std::string markup = fmt::format(
-      "<p>Attempt {} of {} counts, the first with the most points.</p>\n"
+      "<p>Attempt {} of {} counts: it has the most points.</p>\n"
       "<details><summary>All attempts</summary>\n<ol>\n",
       result.best + 1, result.attempts.size());
   for (std::size_t i = 0; i < result.attempts.size(); ++i) {
@@ -174,9 +184,9 @@ std::string section_of(const Exercise& exercise, const Result& result, double al
   if (record->state != State::kGraded) markup += notice_of(*record);
   if (record->report.count(Status::kFailed) > 0)
     markup += fmt::format(
-        "<p class=\"dim\">Begin with the first: others may follow from it. At home <code>./ringcraft check "
-        "{}</code> runs the same checks, on inputs of their own.</p>\n",
-        escaped(exercise.id));
+        "<p class=\"dim\">{}At home <code>./ringcraft check {}</code> runs the same checks{}.</p>\n",
+        record->report.count(Status::kFailed) > 1 ? "Begin with the first: others may follow from it. " : "",
+        escaped(exercise.id), exercise.is_side() ? "" : ", on inputs of their own");
   return markup + checks_of(record->report) + "</section>\n";
 }
 

@@ -51,15 +51,18 @@ Tally tally_of(const ClassResults& results) {
   tally.unexplained.of_exercise.resize(exercises);
   for (const StudentResults& student : results.students)
     for (std::size_t i = 0; i < exercises; ++i) {
-      if (student.results[i].state() != State::kGraded) continue;
+      const State state = student.results[i].state();
+      if (state != State::kGraded && state != State::kUngradable) continue;
       const verify::Report& report = student.results[i].counted()->report;
       for (const ReportRow& row : report.rows) {
+        if (state == State::kUngradable && row.status != Status::kFailed) continue;  // nothing else was tried
         CheckTally& check = check_of(tally.checks, i, row);
         (row.status == Status::kFailed    ? check.failed
          : row.status == Status::kSkipped ? check.skipped
                                           : check.passed)
             .push_back(&student);
       }
+      if (state == State::kUngradable) continue;
       for (const Cause& cause : likeliest(report)) {
         auto known = std::ranges::find(tally.causes, cause.id, &CauseTally::id);
         if (known == tally.causes.end()) known = tally.causes.insert(known, {cause.id, {}, {}, {}});

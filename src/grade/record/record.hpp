@@ -65,6 +65,8 @@ struct StudentResults {
   std::vector<Person> people = {};   ///< see Student
   /// The points of all exercises.
   double points() const;
+  /// Whether any of them has a verdict.
+  bool is_graded() const;
 };
 
 /// A layer between a student's code and this machine, and whether this host has it.
@@ -111,5 +113,13 @@ struct ClassResults {
   std::optional<Enrolment> enrolment = {};  ///< if there was a roster
   double points() const;                    ///< of all exercises, at most
 };
+
+/// Those whom a roster and the hand-ins do not have in common.
+struct Absences {
+  std::vector<std::string> without_hand_in;              ///< names on the roster
+  std::vector<const StudentResults*> without_line = {};  ///< students of the class
+};
+/// Theirs; the class has a roster.
+Absences absences_of(const ClassResults& results);
 
 }  // namespace ringcraft::grade

@@ -47,6 +47,10 @@ const GradeOptions& apart(const GradeOptions& options) {
   if (rest_of_from == from.end() || rest_of_to == to.end())
     throw Error("grade --out", "a folder for reports that is not in the class's, nor around it", to.string(),
                 "name another one with --out");
+  const bool is_ours = !fs::exists(to) || fs::is_empty(to) || Ledger::is_in(to);
+  if (!is_ours)
+    throw Error("grade --out", "a new or empty folder, or the reports of this class",
+                to.string() + ", with other files", "name another one with --out");
   return options;
 }
 
@@ -125,14 +129,8 @@ class Grader {
   }
 
   Explained explained(const std::string& student, const std::string& exercise) {
-    const auto& students = handed_in_.students;
-    auto found = std::ranges::find(students, student, &Student::key);
-    if (found == students.end() && std::ranges::count(students, student, &Student::name) == 1)
-      found = std::ranges::find(students, student, &Student::name);
-    if (found == students.end())
-      throw Error("grade --explain", "a student of " + options_.folder.string(), student,
-                  "take the first column of gradebook.csv, which is also the name of the student's page");
-    const auto s = static_cast<std::size_t>(found - students.begin());
+    const std::size_t s = called(student);
+    const Student* const found = &handed_in_.students[s];
     run_only(s, exercise);
     const auto h = counted(s, exercise);
     if (!h || !found->hand_ins[*h].refusal.empty())
@@ -143,6 +141,12 @@ class Grader {
     const std::string digest = ledger_.secret().fingerprint_of(text_around(hand_in.file));
     Explained explained{verdict_on(found->key, hand_in, digest, 0, judge::Words::kShown).report, {}};
     explained.report.seed = ledger_.secret().seed_for(found->key, exercise, digest);
+    const ClassResults all = results();
+    const auto e = std::ranges::find(all.exercises, exercise, &Exercise::id) - all.exercises.begin();
+    const Result& result = all.students[s].results[static_cast<std::size_t>(e)];
+    explained.name = all.students[s].name;
+    explained.attempt = result.best + 1, explained.attempts = result.attempts.size();
+    explained.late = result.is_late();
     const fs::path copy = folder_in_out(fs::path("explained") / found->key / exercise);
     fs::copy(hand_in.file.parent_path(), copy,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
@@ -160,6 +164,7 @@ class Grader {
     for (std::size_t s = 0; s < records_.size(); ++s) all.students.push_back(results_of(s));
     if (options_.only_handed_in) leave_out_missing(all);
     if (options_.roster) all.enrolment = enrolment_of(*options_.roster, all.students);
+    if (all.enrolment) name_as_enrolled(all);
     return all;
   }
 
@@ -170,9 +175,23 @@ class Grader {
     const fs::path copies = scratch_.path() / "hand-ins";
     ClassFolder all = options_.whose ? read_one(options_.folder, *options_.whose, copies, options_.exercises)
                                      : read_class(options_.folder, copies, options_.exercises);
+    require_any(all);
     give(scratch_.path(), layers_);
     require_work(sight_of(prepared("probe"), {}), layers_);
     return all;
+  }
+
+  void require_any(const ClassFolder& all) const {
+    if (!options_.only_handed_in ||
+        std::ranges::any_of(all.students, [](const Student& student) { return !student.hand_ins.empty(); }))
+      return;
+    std::string passed_over;
+    for (const Student& student : all.students)
+      for (const std::string& remark : student.remarks)
+        if (passed_over.empty()) passed_over = ": " + shown(student.name, 120) + ", " + shown(remark, 200);
+    throw Error("grade", "a file of an exercise, such as " + options_.exercises.front().file,
+                ringcraft::counted(all.students.size(), "student") + " without one" + passed_over,
+                "see whether this is the right assignment, and docs/pages/grading.md for the names of files");
   }
 
   static void leave_out_missing(ClassResults& all) {
@@ -196,6 +215,17 @@ class Grader {
     for (std::size_t p = 0; p < people.size(); ++p)
       if (lines[p]) all.students[*lines[p]].push_back(whose[p]);
     return all;
+  }
+
+  // A file name has no accents, blanks or capitals; the roster has the name that its owner writes.
+  static void name_as_enrolled(ClassResults& all) {
+    const auto& [roster, students] = *all.enrolment;
+    for (std::size_t line = 0; line < students.size(); ++line)
+      for (const std::size_t s : students[line])
+        if (StudentResults& student = all.students[s]; student.people.size() <= 1) {
+          student.name = shown(label_of(roster, line), 120);
+          for (Person& person : student.people) person.name = student.name;
+        }
   }
 
   // Reports of another class are not overwritten.
@@ -356,6 +386,23 @@ class Grader {
   }
 
   // Judges what a student has handed in for one exercise.
+  // The student of a key, a name as it was handed in or stands on the roster, or an id.
+  std::size_t called(const std::string& who) const {
+    const std::vector<StudentResults> students = results().students;
+    std::vector<std::size_t> named;
+    for (std::size_t s = 0; s < students.size(); ++s) {
+      if (students[s].key == who) return s;
+      if (students[s].name == who || handed_in_.students[s].name == who ||
+          std::ranges::find(students[s].people, who, &Person::id) != students[s].people.end())
+        named.push_back(s);
+    }
+    if (named.size() == 1) return named.front();
+    throw Error("grade --explain", "a student of " + options_.folder.string(), shown(who, 200),
+                named.empty()
+                    ? "take the first column of gradebook.csv, which is also the name of the student's page"
+                    : "several are called so: take the first column of gradebook.csv");
+  }
+
   void run_only(std::size_t student, const std::string& exercise) {
     std::erase_if(tasks_, [&](const Task& task) {
       return task.student != student ||

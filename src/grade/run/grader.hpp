@@ -49,9 +49,12 @@ ClassResults grade(const GradeOptions& options);
 struct Explained {
   verify::Report report;       ///< with the seed
   std::filesystem::path file;  ///< a copy of what was handed in, below `out`
+  std::string name = {};       ///< of the student
+  std::size_t attempt = 1, attempts = 1;
+  bool late = false;
 };
-/// Explains the verdict on a student's exercise. Throws Error if there is no such student or exercise, or if
-/// there is nothing that can be judged.
+/// Explains the verdict on a student's exercise. `student`: a key, a name, or an id of the course's system.
+/// Throws Error if there is no such student or exercise, or if there is nothing that can be judged.
 Explained explain(const GradeOptions& options, const std::string& student, const std::string& exercise);
 
 }  // namespace ringcraft::grade

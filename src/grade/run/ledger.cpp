@@ -60,7 +60,7 @@ void keep_first_words(Verdict& fresh, const Verdict& first) {
 
 void make_folder(const fs::path& folder) {
   std::error_code failed;
-  const bool is_new = fs::create_directories(folder, failed);
+  const bool is_new = fs::create_directories(folder, failed) || (!failed && fs::is_empty(folder, failed));
   if (is_new) fs::permissions(folder, fs::perms::owner_all, failed);  // names, grades and verdicts are in it
   if (failed)
     throw Error("grade", "a folder that can be written at " + folder.string(), failed.message(),
@@ -119,6 +119,10 @@ std::string Secret::fingerprint_of(const std::string& text) const {
 std::uint64_t Secret::seed_for(const std::string& student, const std::string& exercise,
                                const std::string& digest) const {
   return 1 + mixed_with({&student, &exercise, &digest}) % 1'000'000'000'000'000;
+}
+
+bool Ledger::is_in(const fs::path& folder) {
+  return fs::exists(folder / "seed.txt") || fs::exists(folder / ".lock");
 }
 
 Ledger::Ledger(fs::path folder, const std::optional<Secret>& secret)

@@ -52,6 +52,9 @@ class Ledger {
   /// with another secret.
   Ledger(std::filesystem::path folder, const std::optional<Secret>& secret);
 
+  /// Whether a folder has one.
+  static bool is_in(const std::filesystem::path& folder);
+
   const Secret& secret() const { return secret_; }
   /// The verdict on a student's file; empty if there is none.
   std::optional<Verdict> find(const std::string& student, const std::string& exercise,

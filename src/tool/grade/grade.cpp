@@ -45,7 +45,9 @@ void choose_exercises(const GradeRequest& request, grade::GradeOptions& options)
                                  fs::path(lesson.source).filename().string()});
     options.all_points.push_back(judge::all_points(judge::checks_of(judge::lesson_numbered(number))));
     for (const judge::Puzzle& puzzle : judge::puzzles()) {
-      if (!request.side_exercises || puzzle.lesson() != number || puzzle.seeded) continue;
+      const bool wanted =
+          request.side_exercises || request.explain.find(":" + puzzle.id + ".") != std::string::npos;
+      if (!wanted || puzzle.lesson() != number || puzzle.seeded) continue;
       options.exercises.push_back({puzzle.id, puzzle.title, lesson.name, puzzle.file});
       options.all_points.push_back(judge::all_points(puzzle));
     }
@@ -118,8 +120,8 @@ std::string table_of(const grade::ClassResults& results) {
                   ? fmt::format(" {:>{}g}", result.points(), widths[e])
                   : fmt::format(" {:>{}}", sign_of(result.state()), widths[e]);
     }
-    rows +=
-        fmt::format(" {:>7g}{}\n", student.points(), student.name == student.key ? "" : "  " + student.name);
+    rows += student.is_graded() ? fmt::format(" {:>7g}", student.points()) : fmt::format(" {:>7}", "-");
+    rows += (student.name == student.key ? "" : "  " + student.name) + "\n";
   }
   states.erase(grade::State::kGraded);
   std::string signs;
@@ -162,16 +164,39 @@ int explain(const GradeRequest& request, const grade::GradeOptions& options) {
   if (exercise.empty() || exercise.size() == check.size())
     throw Error("--explain", "a student and a check, as in ada:104.identity", request.explain,
                 "take both from the student's page");
-  const grade::Explained explained = grade::explain(options, request.explain.substr(0, colon), exercise);
+  grade::Explained explained = grade::explain(options, request.explain.substr(0, colon), exercise);
+  if (is_puzzle(exercise) && !judge::puzzle_named(exercise).runs_checks) explained.report.seed = {};
   verify::Report one{explained.report.title, {}, explained.report.seed};
-  for (const verify::ReportRow& row : explained.report.rows)
-    if (row.id == check) one.rows.push_back(row);
-  if (one.rows.empty())
+  const auto& rows = explained.report.rows;
+  const auto asked = std::ranges::find(rows, check, &verify::ReportRow::id);
+  if (asked == rows.end())
     throw Error("--explain", "a check of " + exercise, check, "take it from the student's page");
+  // A cause stands with the first check that failed, and is often that of the others.
+  if (asked->status != verify::Status::kPassed && asked->causes.empty())
+    std::copy_if(rows.begin(), asked, std::back_inserter(one.rows),
+                 [](const verify::ReportRow& row) { return !row.causes.empty(); });
+  one.rows.push_back(*asked);
+  std::printf("%s: %s, attempt %zu of %zu%s\n", explained.name.c_str(),
+              shown(explained.file.filename().string(), 200).c_str(), explained.attempt, explained.attempts,
+              explained.late ? ", late" : "");
   std::fputs(verify::text_of(one, colour()).c_str(), stdout);
-  std::printf("the same file, and the same inputs: ./ringcraft check %s --file '%s' --seed %llu\n",
-              exercise.c_str(), explained.file.c_str(), static_cast<unsigned long long>(*one.seed));
+  std::printf("the same file%s: ./ringcraft check %s --file '%s'%s\n",
+              one.seed ? ", and the same inputs" : "", exercise.c_str(), explained.file.c_str(),
+              one.seed ? fmt::format(" --seed {}", *one.seed).c_str() : "");
   return 0;
+}
+
+// The lines of a roster without a hand-in, and students without a line: a person must look.
+void tell_enrolment(const grade::ClassResults& results) {
+  if (!results.enrolment) return;
+  const grade::Absences absences = grade::absences_of(results);
+  std::printf("roster: %s without a hand-in", counted(absences.without_hand_in.size(), "line").c_str());
+  for (const grade::StudentResults* student : absences.without_line)
+    std::printf(
+        "%s%s",
+        student == absences.without_line.front() ? "; on no line, so without points in roster.csv: " : ", ",
+        student->key.c_str());
+  std::printf("\n");
 }
 
 }  // namespace
@@ -179,18 +204,20 @@ int explain(const GradeRequest& request, const grade::GradeOptions& options) {
 int grade(const GradeRequest& request) {
   grade::GradeOptions options = options_of(request);
   if (!request.explain.empty()) return explain(request, options);
-  Progress progress(1);
+  std::optional<Progress> progress(std::in_place, 1, "stopped; the same call goes on where it was\n");
   options.given = given_for;
   options.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
-    progress.at(static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, total)),
-                fmt::format("{} of {}: {}", done, total, what));
+    progress->at(static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(1, total)),
+                 fmt::format("{} of {}: {}", done, total, what));
   };
   if (!request.results.empty())
     options.so_far = [&](const grade::ClassResults& results) {
       grade::write_whole(request.results, grade::gradescope_json(results, results.students.front()));
     };
   const grade::ClassResults results = grade::grade(options);
+  progress.reset();
   std::fputs(table_of(results).c_str(), stdout);
+  tell_enrolment(results);
   std::printf("pages: %s\n", (options.out / "index.html").c_str());
   require_judged(results);
   return 0;

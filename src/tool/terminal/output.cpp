@@ -21,18 +21,22 @@ namespace ringcraft::tool {
 namespace {
 
 struct sigaction before_progress {};  // of SIGINT
+std::string_view words_when_stopped;
 
 // Ctrl-C leaves no half of a bar before the shell's prompt.
 void clear_line(int signal) {
   constexpr std::string_view kClear = "\r\033[K";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kClear.data(), kClear.size());
+  for (const std::string_view text : {kClear, words_when_stopped})
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
   ::sigaction(signal, &before_progress, nullptr);
   ::raise(signal);
 }
 
 }  // namespace
 
-Progress::Progress(double total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
+Progress::Progress(double total, const char* when_stopped)
+    : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
+  words_when_stopped = when_stopped;
   if (terminal_) ::sigaction(SIGINT, nullptr, &before_progress);
   if (terminal_ && before_progress.sa_handler != SIG_IGN) ::signal(SIGINT, clear_line);
 }

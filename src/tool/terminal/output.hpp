@@ -13,8 +13,9 @@ namespace ringcraft::tool {
 
 class Progress {
  public:
-  // `total` units of work lie ahead; the caller defines a unit.
-  explicit Progress(double total);
+  // `total` units of work lie ahead; the caller defines a unit. Ctrl-C shows the words if there is a
+  // terminal.
+  explicit Progress(double total, const char* when_stopped = "");
   ~Progress();
   // Shows the current step and the share of the work that is done.
   void at(double done, const std::string& what);

@@ -110,10 +110,13 @@ std::vector<Conjunction> explanations_of(std::vector<Cause> causes);
 using Explanations = std::vector<Conjunction>;
 /// The ids of these causes.
 std::set<std::string> ids_of(const Conjunction& causes);
-/// The explanations of each answer that no other one of the same program rules out, nor a right answer of a
-/// ring. An answer that is left without is diagnosed again. If all are, they keep theirs, with a remark.
-std::vector<Explanations> explanations_of_each(const std::vector<Exhibit>& exhibits,
-                                               const std::vector<Case>& right);
+/// The explanations of several answers of one program.
+struct ExplanationsOfEach {
+  std::vector<Explanations> left;  ///< those that no other answer rules out, nor a right answer of a ring; an
+                                   ///< answer that would be left without is diagnosed again
+  std::vector<Explanations> all;  ///< with a remark where they are ruled out
+};
+ExplanationsOfEach explanations_of_each(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right);
 /// Adds those causes whose ids are not in the list yet.
 void append(std::vector<Cause>& causes, const std::vector<Cause>& more);
 

@@ -84,6 +84,8 @@ void add_lse_mistakes(const Evidence& e, Found& found) {
 bool add_pair_laws(const Evidence& e, TensorGroup group, Found& found) {
   if (e.ring == nullptr || !found.ring->arrangement().ring) return false;
   std::vector<Suspect> laws = pair_law_suspects(e.problem, *e.ring);
+  if (group == TensorGroup::kBackward)  // labels of backward are mistakes of their own
+    std::erase_if(laws, [](const Suspect& law) { return law.twist.label != LabelTwist::kRight; });
   std::vector<Match> matches = matches_in(e, *found.ring, laws, group);
   const auto misses = [](const Match& match) { return match.fit != Fit::kAll || match.hits != match.rows; };
   std::erase_if(matches, misses);

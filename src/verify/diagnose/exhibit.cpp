@@ -51,8 +51,7 @@ bool is_guess(const Conjunction& causes) { return std::ranges::any_of(causes, &C
 // The causes that most exhibits of one kind agree on.
 class Agreement {
  public:
-  Agreement(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right)
-      : of_each_(explanations_of_each(exhibits, right)) {}
+  explicit Agreement(std::vector<Explanations> of_each) : of_each_(std::move(of_each)) {}
 
   // Explanations whose first agreed cause is one of at least half of the exhibits, or of all those that any
   // cause explains; a guess must be one of half of them.
@@ -122,7 +121,9 @@ class Agreement {
 };
 
 std::vector<Conjunction> agreed(const std::vector<Exhibit>& exhibits, const std::vector<Case>& right) {
-  return Agreement(exhibits, right).explanations();
+  ExplanationsOfEach of_each = explanations_of_each(exhibits, right);
+  const std::vector<Conjunction> left = Agreement(std::move(of_each.left)).explanations();
+  return !left.empty() ? left : Agreement(std::move(of_each.all)).explanations();
 }
 
 // Removes causes that describe one mistake in other words.

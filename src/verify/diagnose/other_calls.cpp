@@ -30,13 +30,13 @@ bool is_of_masks(const std::string& id) {
 }
 
 // Whether a program that makes this mistake for one problem would make it for the other: code has branches
-// for kinds of masks, and computes the number of hops from a window.
+// for kinds of masks and for layouts, and computes the number of hops from a window.
 bool is_made_alike(const std::string& id, const Problem& a, const Problem& b) {
   const auto is_closed = [](const Problem& p) { return hops(p) == p.world_size - 1; };
   const bool same_limits = (a.mask.left == kNoLimit) == (b.mask.left == kNoLimit) &&
                            a.mask.right == b.mask.right &&
                            a.mask.cu_seqlens.empty() == b.mask.cu_seqlens.empty();
-  return is_closed(a) == is_closed(b) && (same_limits || !is_of_masks(id));
+  return is_closed(a) == is_closed(b) && ((same_limits && a.layout == b.layout) || !is_of_masks(id));
 }
 
 // Known mistakes that give the numbers of some rings, and that others of the same program rule out.
@@ -122,30 +122,25 @@ std::set<std::string> ids_of(const Conjunction& causes) {
   return ids;
 }
 
-std::vector<Explanations> explanations_of_each(const std::vector<Exhibit>& exhibits,
-                                               const std::vector<Case>& right) {
+ExplanationsOfEach explanations_of_each(const std::vector<Exhibit>& exhibits,
+                                        const std::vector<Case>& right) {
   std::vector<Explanations> all;
   for (const Exhibit& exhibit : exhibits) all.push_back(explanations_of(causes_of(exhibit)));
-  std::set<std::string> out = RuledOut(exhibits, all, right).take();
-  if (out.empty()) return all;
   std::vector<Explanations> left = all;
+  std::set<std::string> out = RuledOut(exhibits, all, right).take();
   remove(left, out);
   for (std::size_t i = 0; i < left.size(); ++i)
-    if (const AttentionExhibit* const ring = ring_of(exhibits[i]);
-        ring && left[i].empty() && !all[i].empty()) {
-      left[i] = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
-      std::erase_if(left[i], [](const Conjunction& causes) {  // of few rows: they fit where others do not
-        return std::ranges::any_of(causes, &Cause::of_some_ranks);
-      });
-    }
+    if (const AttentionExhibit* const ring = ring_of(exhibits[i]); ring && left[i].empty() && !all[i].empty())
+      if (Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
+          again.size() == 1 && std::ranges::none_of(again[0], &Cause::of_some_ranks))  // no guesswork
+        left[i] = std::move(again);
   out.merge(RuledOut(exhibits, left, right).take());
   remove(left, out);
-  if (std::ranges::any_of(left, [](const Explanations& each) { return !each.empty(); })) return left;
   for (Explanations& each : all)
     for (Conjunction& causes : each)
       for (Cause& cause : causes)
         if (out.contains(cause.id)) cause.sentence += kNotElsewhere;
-  return all;
+  return {std::move(left), std::move(all)};
 }
 
 }  // namespace ringcraft::verify

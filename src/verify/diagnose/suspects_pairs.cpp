@@ -339,6 +339,15 @@ void add_exchanged(const Problem& ring, std::vector<Suspect>& all) {
          {.mask = MaskTwist::kOfOtherRank, .route = route}});
 }
 
+// Adds the wrong labels of a ring whose blocks go no further than they are needed.
+void add_routed_labels(std::vector<Suspect>& all) {
+  for (const char* id : {"RF4", "RF5", "RF4-next", "RF4-last"}) {
+    Suspect routed = suspect_named(id);
+    routed.twist.route = RouteTwist::kReached;
+    all.push_back(std::move(routed));
+  }
+}
+
 }  // namespace
 
 std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& ring) {
@@ -369,6 +378,7 @@ std::vector<Suspect> pair_law_suspects(const BlockProblem& p, const Problem& rin
         all.push_back({{"mask-labels",
                         "double ring with nodes of " + std::to_string(inner) + " ranks: " + words, kWhose},
                        {.nodes = label, .inner = inner}});
+  add_routed_labels(all);
   add_exchanged(ring, all);
   return all;
 }

@@ -80,7 +80,8 @@ void add_causes(std::string& text, const ReportRow& row, bool besides, std::size
     const bool first = &cause == row.causes.data();
     const char* const label = first && !besides ? "likely: " : first || cause.also ? "and:    " : "or:     ";
     add_lines(text, label + cause.sentence, indent);
-    add_lines(text, cause.question, indent + 8);
+    if (const auto question = new_question(row, cause); !question.empty())
+      add_lines(text, question, indent + 8);
   }
 }
 
@@ -157,6 +158,11 @@ std::string text_of(const Report& report, Colour colour) {
   std::string text = report.title + "\n";
   for (const ReportRow& row : report.rows) text += whole_row(row, width, colour);
   return text + summary(report, colour);
+}
+
+std::string_view new_question(const ReportRow& row, const Cause& cause) {
+  const auto first = std::ranges::find(row.causes, cause.question, &Cause::question);
+  return &*first == &cause ? std::string_view(cause.question) : std::string_view();
 }
 
 std::string text_of(const ReportRow& row) {

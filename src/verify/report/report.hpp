@@ -91,6 +91,9 @@ enum class Colour : std::uint8_t { kPlain, kTerminal };
 /// summary, and the seed.
 std::string text_of(const Report& report, Colour colour = Colour::kPlain);
 
+/// The question of a cause of the row; empty if a cause before it asks the same.
+std::string_view new_question(const ReportRow& row, const Cause& cause);
+
 /// The lines below one row, without indent, for a place that shows its id and claim elsewhere: the remark,
 /// the sentence, the help if it failed, and the figures.
 std::string text_of(const ReportRow& row);

@@ -102,7 +102,7 @@ void require_told_apart(const WrongRing& ring, const Case& c) {
 
 void require_small(const Case& c, Index smallest) {
   if (size_of(c) > smallest)
-    throw Wrong(sign::kValues, "too-large", "ranks x tokens x heads is {}; a smaller case does it",
+    throw Wrong(sign::kValues, "too-large", "ranks x tokens x heads is {}, and a smaller product is enough",
                 size_of(c));
 }
 
@@ -118,7 +118,7 @@ std::vector<PuzzleRow> rows_of(const std::shared_ptr<Cases>& cases) {
     rows.push_back({ring.name + "-smallest",
                     1,
                     {ring.name},
-                    "No smaller case does.",
+                    "No smaller case tells ring " + ring.name + " from the right one.",
                     "Take one rank, one token or one head away, and see whether it still tells them apart.",
                     [=, &ring] { require_small(cases->at(ring.name), ring.smallest); }});
   }
