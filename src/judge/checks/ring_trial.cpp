@@ -24,15 +24,17 @@ KvBlock kv_of(const verify::Inputs& inputs, const Sharding& sharding, int rank) 
 
 // The first wrong element in a sentence; for a NaN with a remark on its source.
 void require_good(const verify::Case& c, const verify::Inputs& inputs, const verify::Answer& got,
-                  const verify::Comparison& comparison, const char* where_nan_is) {
+                  const verify::Comparison& comparison, const char* where_nan_is, bool reversed = false) {
   if (comparison.good) return;
+  verify::Arrangement place = verify::ring_arrangement(c.problem);
+  place.reversed = reversed;
   const bool nan = comparison.first && std::isnan(comparison.first->got);
   throw wrong_values(verify::error_maps(comparison, c.problem.sharding()), "{}: {}{}", c.name,
                      verify::described(comparison, c.problem.sharding()), nan ? where_nan_is : "")
       .knowing(facts_of(comparison))
-      .exhibiting(exhibit_of(
-          verify::AttentionExhibit{verify::whole(c.problem), verify::ring_arrangement(c.problem), c.problem,
-                                   verify::clone(inputs), verify::clone(got), comparison}));
+      .exhibiting(
+          exhibit_of(verify::AttentionExhibit{verify::whole(c.problem), std::move(place), c.problem,
+                                              verify::clone(inputs), verify::clone(got), comparison}));
 }
 
 int modulo(int r, int n) { return (r % n + n) % n; }
@@ -169,7 +171,8 @@ void require_right(const RingBackwardRun& run) {
   }
   require_good(run.c, verify::make_inputs(run.c, DType::kFloat64), whole,
                verify::compare_exact(whole, run.want),
-               "; new buffers are full of NaN, and so is a receive buffer that is read before its wait");
+               "; new buffers are full of NaN, and so is a receive buffer that is read before its wait",
+               run.schedule == Schedule::kReversed);
 }
 
 RingBackwardRun require_right_backward(Trial& trial, const verify::Case& c, Schedule schedule,

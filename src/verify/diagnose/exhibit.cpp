@@ -54,14 +54,16 @@ class Agreement {
   explicit Agreement(std::vector<Explanations> of_each) : of_each_(std::move(of_each)) {}
 
   // Explanations whose first agreed cause is one of at least half of the exhibits, or of all those that any
-  // cause explains; a guess must be one of half of them.
+  // cause explains, the first one among them; a guess must be one of half of them.
   std::vector<Conjunction> explanations() const {
     std::vector<std::pair<Cause, int>> causes = counted();
     std::vector<Conjunction> agreed;
     std::set<std::string> told;
     for (const auto& [cause, exhibits] : causes) {
       const bool half = 2 * exhibits >= static_cast<int>(of_each_.size());
-      if (exhibits < causes.front().second || !(half || (exhibits == explained() && !cause.guess))) continue;
+      if (exhibits < causes.front().second ||
+          !(half || (exhibits == explained() && explains_first(cause.id) && !cause.guess)))
+        continue;
       if (told.contains(cause.id)) continue;
       agreed.push_back(widest_with(cause.id));
       told.merge(ids_of(agreed.back()));
@@ -72,6 +74,11 @@ class Agreement {
  private:
   int explained() const {
     return static_cast<int>(std::ranges::count_if(of_each_, [](const auto& each) { return !each.empty(); }));
+  }
+
+  bool explains_first(const std::string& id) const {
+    return std::ranges::any_of(of_each_.front(),
+                               [&](const Conjunction& causes) { return ids_of(causes).contains(id); });
   }
 
   // Every cause once, with the number of exhibits that it is a cause of; the most frequent first.

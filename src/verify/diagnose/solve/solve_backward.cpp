@@ -114,7 +114,7 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
     GradientLines lines(e, name, recipe);
     const std::optional<double> factor = factor_of(lines, threshold);
     if (!factor) continue;
-    std::vector<Cause> causes = causes_of(recipe);
+    std::vector<Cause> causes = causes_of(recipe, e.place);
     if (*factor != 1) causes.push_back(cause_of_factor(e, name, *factor));
     return {true, std::move(causes), recipe.setting};
   }
@@ -129,7 +129,7 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
       bool listed = false;
       const auto told = told_by(e, name, lines, masks, with_others, cells, listed);
       if (!told) continue;
-      std::vector<Cause> causes = causes_of(recipes[r]);
+      std::vector<Cause> causes = causes_of(recipes[r], e.place);
       causes.insert(causes.end(), told->begin(), told->end());
       const std::size_t size = causes.size() + (std::ranges::any_of(causes, is_general) ? 3 : 0);
       if (size >= fewest) continue;

@@ -61,8 +61,9 @@ std::string other_of(const Law& law, const Arrangement& place) {
     case Law::Which::kMirror:
       return "that of rank + t";
     case Law::Which::kOffset:
-      if (law.offset == 1) return "that of the step before";
-      if (law.offset == place.count() - 1) return "that of the next step";
+      if (law.offset == 1) return place.reversed ? "that of the next step" : "that of the step before";
+      if (law.offset == place.count() - 1)
+        return place.reversed ? "that of the step before" : "that of the next step";
       return "that of " + std::to_string(law.offset) + " ranks further";
     case Law::Which::kFixed:
       return "that of rank " + std::to_string(law.offset);

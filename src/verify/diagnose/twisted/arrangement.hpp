@@ -15,11 +15,12 @@ namespace ringcraft::verify {
 /// r and shard r are those of rank r, which meets the blocks r, r-1, r-2, ... in that order; on one device
 /// all rows are one shard, which meets the blocks 0, 1, 2, ...
 struct Arrangement {
-  std::string words;                       ///< "a contiguous ring of 3 ranks"
-  bool ring = true;                        ///< whether blocks travel around ranks
-  bool partial = false;                    ///< whether the caller divides O, which it skips where l is 0
-  Index row_tile = 0;                      ///< rows of a tile of one device; 0: unknown
-  int hops = 0;                            ///< number of exchanges of a ring
+  std::string words;      ///< "a contiguous ring of 3 ranks"
+  bool ring = true;       ///< whether blocks travel around ranks
+  bool partial = false;   ///< whether the caller divides O, which it skips where l is 0
+  Index row_tile = 0;     ///< rows of a tile of one device; 0: unknown
+  int hops = 0;           ///< number of exchanges of a ring
+  bool reversed = false;  ///< a ring's blocks are met in the opposite order: the own one last
   std::vector<std::vector<Index>> blocks;  ///< keys of each block, increasing
   std::vector<std::vector<Index>> shards;  ///< query rows of each rank, increasing
   std::vector<int> owner, row_owner;       ///< the block of each key, the shard of each row

@@ -108,7 +108,7 @@ struct Recipe {
 std::vector<Recipe> recipes_of(const Evidence& evidence, GradientName name, const Setting& forward);
 
 /// The mistakes of a recipe as causes.
-std::vector<Cause> causes_of(const Recipe& recipe);
+std::vector<Cause> causes_of(const Recipe& recipe, const Arrangement& place);
 /// Whether pairs that the mask hides contribute.
 inline bool adds_hidden_pairs(const Recipe& recipe) {
   return recipe.formula == Recipe::Formula::kUnweightedHidden ||

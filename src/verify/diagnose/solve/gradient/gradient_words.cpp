@@ -43,12 +43,16 @@ Cause cause_of_source(const char* tensor, From from) {
 }
 
 // Adds the cause for a wrong owner of k and v in hand.
-void add_data(const Recipe& recipe, std::vector<Cause>& causes) {
+void add_data(const Recipe& recipe, const Arrangement& place, std::vector<Cause>& causes) {
   constexpr const char* kIds[] = {"", "own", "before", "next", "mirror"};
   constexpr const char* kWords[] = {
       "", "of the rank's own block at every step", "of the block of the step before (a step late)",
       "of the block of the next step (a step early)", "of the block of rank + t"};
   const auto add = [&](const std::string& tensors, const char* id, StepData data) {
+    if (place.reversed && data == StepData::kBefore)
+      data = StepData::kNext;
+    else if (place.reversed && data == StepData::kNext)
+      data = StepData::kBefore;
     const auto at = static_cast<std::size_t>(data);
     causes.push_back({std::string("solved-back-") + id + "-" + kIds[at],
                       "backward reads " + tensors + " " + kWords[at] + ", under the label of the right one",
@@ -62,7 +66,7 @@ void add_data(const Recipe& recipe, std::vector<Cause>& causes) {
 
 }  // namespace
 
-std::vector<Cause> causes_of(const Recipe& recipe) {
+std::vector<Cause> causes_of(const Recipe& recipe, const Arrangement& place) {
   std::vector<Cause> causes = causes_of(recipe.setting);
   const auto add = [&](const char* id, const char* sentence, const char* question) {
     causes.push_back({id, sentence, question});
@@ -194,7 +198,7 @@ std::vector<Cause> causes_of(const Recipe& recipe) {
       causes.push_back(cause_of_source(tensor, from));
       if (recipe.only_in_product) causes.back().sentence += ", in the product dS^T q alone";
     }
-  add_data(recipe, causes);
+  add_data(recipe, place, causes);
   return causes;
 }
 
