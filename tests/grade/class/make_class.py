@@ -24,7 +24,6 @@ One in eight hands in more than once, and the best is not the last. Files in the
 """
 
 import argparse
-import hashlib
 import json
 import pathlib
 import random
@@ -51,20 +50,14 @@ SHARES = {
 COPIES = 2
 
 
-def in_deck(salt, name):
-    """The place of a file: another file that joins the corpus changes it for none."""
-    return hashlib.sha256(f"{salt} {name}".encode()).hexdigest()
-
-
 class Deck:
     """Files of one lesson; all but the library's own are dealt once, so that honest students have nothing in common."""
 
     def __init__(self, lesson, dice):
         self.lesson, self.dice = lesson, dice
         self.known = corpus.skeleton(lesson)
-        salt = dice.random()
         self.once = {
-            kind: sorted(rows, key=lambda row: in_deck(salt, row.name))
+            kind: dice.sample(rows, len(rows))
             for kind, rows in (
                 ("misconception", corpus.misconceptions(lesson)),
                 ("held_out", corpus.held_out(lesson)),
