@@ -20,9 +20,6 @@ struct Exercise {
   std::string title;   ///< "Merge"
   std::string folder;  ///< of the workspace: "104_merge"
   std::string file;    ///< its name there: "merge.cpp"
-
-  /// Whether it is a side exercise.
-  bool is_side() const { return id.find('.') != std::string::npos; }
 };
 
 /// One file of one student for one exercise.

@@ -6,6 +6,7 @@
 #include "grade/pages/html.hpp"
 #include "grade/pages/pages.hpp"
 #include "grade/pages/rows.hpp"
+#include "judge/puzzle/puzzle.hpp"
 #include "ringcraft/core/shown.hpp"
 #include "verify/report/error_map.hpp"
 
@@ -186,7 +187,7 @@ std::string section_of(const Exercise& exercise, const Result& result, double al
     markup += fmt::format(
         "<p class=\"dim\">{}At home <code>./ringcraft check {}</code> runs the same checks{}.</p>\n",
         record->report.count(Status::kFailed) > 1 ? "Begin with the first: others may follow from it. " : "",
-        escaped(exercise.id), exercise.is_side() ? "" : ", on inputs of their own");
+        escaped(exercise.id), judge::is_puzzle(exercise.id) ? "" : ", on inputs of their own");
   return markup + checks_of(record->report) + "</section>\n";
 }
 

@@ -47,7 +47,8 @@ const GradeOptions& apart(const GradeOptions& options) {
   if (rest_of_from == from.end() || rest_of_to == to.end())
     throw Error("grade --out", "a folder for reports that is not in the class's, nor around it", to.string(),
                 "name another one with --out");
-  const bool is_ours = !fs::exists(to) || fs::is_empty(to) || Ledger::is_in(to);
+  std::error_code unreadable;  // which the ledger tells
+  const bool is_ours = !fs::exists(to) || fs::is_empty(to, unreadable) || unreadable || Ledger::is_in(to);
   if (!is_ours)
     throw Error("grade --out", "a new or empty folder, or the reports of this class",
                 to.string() + ", with other files", "name another one with --out");
@@ -181,16 +182,17 @@ class Grader {
     return all;
   }
 
+  // Refuses a class in which files were passed over, and none is one of an exercise.
   void require_any(const ClassFolder& all) const {
     if (!options_.only_handed_in ||
         std::ranges::any_of(all.students, [](const Student& student) { return !student.hand_ins.empty(); }))
       return;
-    std::string passed_over;
-    for (const Student& student : all.students)
-      for (const std::string& remark : student.remarks)
-        if (passed_over.empty()) passed_over = ": " + shown(student.name, 120) + ", " + shown(remark, 200);
+    const auto passed_over =
+        std::ranges::find_if(all.students, [](const Student& student) { return !student.remarks.empty(); });
+    if (passed_over == all.students.end()) return;
     throw Error("grade", "a file of an exercise, such as " + options_.exercises.front().file,
-                ringcraft::counted(all.students.size(), "student") + " without one" + passed_over,
+                ringcraft::counted(all.students.size(), "student") + " without one: " +
+                    shown(passed_over->name, 120) + ", " + shown(passed_over->remarks.front(), 200),
                 "see whether this is the right assignment, and docs/pages/grading.md for the names of files");
   }
 

@@ -59,6 +59,9 @@ struct Puzzle {
   std::string name() const { return id.substr(4); }
 };
 
+/// Whether an id names a side exercise, and no lesson.
+inline bool is_puzzle(const std::string& id) { return id.find('.') != id.npos; }
+
 /// All of them, by lesson.
 const std::vector<Puzzle>& puzzles();
 /// The puzzle of this id. Throws Error if there is none.

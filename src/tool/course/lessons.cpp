@@ -68,8 +68,8 @@ std::string shown_verdict(const verify::Report& report, const std::string& id, b
 // The file that is judged: the one that was named, or the student's own.
 std::filesystem::path file_of(const std::string& id, const CheckRequest& request) {
   if (!request.file.empty()) return request.file;
-  return is_puzzle(id) ? judge::puzzle_file(judge::puzzle_named(id), workspace())
-                       : judge::started_file(lesson_of(id), workspace());
+  return judge::is_puzzle(id) ? judge::puzzle_file(judge::puzzle_named(id), workspace())
+                              : judge::started_file(lesson_of(id), workspace());
 }
 
 verify::Report judged_puzzle(const std::string& id, const CheckRequest& request,
@@ -80,7 +80,7 @@ verify::Report judged_puzzle(const std::string& id, const CheckRequest& request,
 
 // The same checks in one process, which replaces this one, so that its output and its crash are visible.
 int debug(const std::string& id, const CheckRequest& request) {
-  if (is_puzzle(id))
+  if (judge::is_puzzle(id))
     throw Error("check --debug", "a lesson's number", id, "a side exercise is checked without --debug");
   const int lesson = lesson_of(id);
   if (!request.json.empty())
@@ -114,7 +114,7 @@ int show_lessons() {
 }
 
 int start(const std::string& id, std::optional<std::uint64_t> seed) {
-  if (is_puzzle(id)) {
+  if (judge::is_puzzle(id)) {
     start_puzzle(id, seed, workspace());
     return 0;
   }
@@ -136,7 +136,7 @@ int check(const CheckRequest& request) {
   if (request.debug) return debug(id, request);
   require_writable("--json", request.json);
   if (request.children_as) process::run_children_as(*request.children_as);
-  const bool puzzle = is_puzzle(id);
+  const bool puzzle = judge::is_puzzle(id);
   const bool kernel = !puzzle && Course().info(lesson_of(id)).source.ends_with(".cu");
   const std::filesystem::path file = file_of(id, request);
   become_checker(lesson_of(id));

@@ -22,10 +22,8 @@ std::uint64_t seed_of_this_person() {
 
 }  // namespace
 
-bool is_puzzle(const std::string& id) { return id.find('.') != id.npos; }
-
 std::optional<std::uint64_t> seed_of_form(const std::string& id) {
-  if (!is_puzzle(id) || !judge::puzzle_named(id).seeded) return {};
+  if (!judge::is_puzzle(id) || !judge::puzzle_named(id).seeded) return {};
   return seed_of_this_person();
 }
 

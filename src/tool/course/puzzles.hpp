@@ -8,9 +8,6 @@
 
 namespace ringcraft::tool {
 
-// Whether this names a side exercise, not a lesson.
-bool is_puzzle(const std::string& id);
-
 // The seed of this person's form, for a side exercise whose numbers are chosen; otherwise nothing.
 std::optional<std::uint64_t> seed_of_form(const std::string& id);
 

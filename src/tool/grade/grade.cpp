@@ -32,6 +32,18 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestMetadata = 1 << 20;  // bytes
 
+// The parts of --explain, "ada:104.identity".
+struct Question {
+  std::string student, check, exercise;  // "ada", "104.identity", "104"
+};
+Question question_of(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return {};
+  const std::string check = text.substr(colon + 1);
+  const auto point = check.rfind('.');
+  return {text.substr(0, colon), check, point == check.npos ? "" : check.substr(0, point)};
+}
+
 // Puts the exercises of these lessons into the options: lessons, then, if they are asked for, side exercises
 // that are the same for everyone.
 void choose_exercises(const GradeRequest& request, grade::GradeOptions& options) {
@@ -39,15 +51,15 @@ void choose_exercises(const GradeRequest& request, grade::GradeOptions& options)
   const std::set<int> known = judged_lessons();
   const std::set<int> chosen =
       request.lessons.empty() ? known : lessons_listed("--lessons", request.lessons, known);
+  const std::string asked = question_of(request.explain).exercise;
   for (const int number : chosen) {
     const judge::LessonInfo& lesson = course.info(number);
     options.exercises.push_back({std::to_string(number), course.line(number).title, lesson.name,
                                  fs::path(lesson.source).filename().string()});
     options.all_points.push_back(judge::all_points(judge::checks_of(judge::lesson_numbered(number))));
     for (const judge::Puzzle& puzzle : judge::puzzles()) {
-      const bool wanted =
-          request.side_exercises || request.explain.find(":" + puzzle.id + ".") != std::string::npos;
-      if (!wanted || puzzle.lesson() != number || puzzle.seeded) continue;
+      const bool is_wanted = request.side_exercises || puzzle.id == asked;
+      if (!is_wanted || puzzle.lesson() != number || puzzle.seeded) continue;
       options.exercises.push_back({puzzle.id, puzzle.title, lesson.name, puzzle.file});
       options.all_points.push_back(judge::all_points(puzzle));
     }
@@ -120,8 +132,8 @@ std::string table_of(const grade::ClassResults& results) {
                   ? fmt::format(" {:>{}g}", result.points(), widths[e])
                   : fmt::format(" {:>{}}", sign_of(result.state()), widths[e]);
     }
-    rows += student.is_graded() ? fmt::format(" {:>7g}", student.points()) : fmt::format(" {:>7}", "-");
-    rows += (student.name == student.key ? "" : "  " + student.name) + "\n";
+    rows +=
+        fmt::format(" {:>7g}{}\n", student.points(), student.name == student.key ? "" : "  " + student.name);
   }
   states.erase(grade::State::kGraded);
   std::string signs;
@@ -132,7 +144,7 @@ std::string table_of(const grade::ClassResults& results) {
 }
 
 std::vector<std::string> given_for(const std::string& exercise) {
-  if (is_puzzle(exercise)) return {judge::puzzle_named(exercise).given(1)};
+  if (judge::is_puzzle(exercise)) return {judge::puzzle_named(exercise).given(1)};
   const int lesson = lesson_of(exercise);
   std::vector<std::string> all{judge::exercise_text(lesson)};
   try {
@@ -156,16 +168,14 @@ void require_judged(const grade::ClassResults& results) {
                 "call it again: it judges these alone", Code::kMissing);
 }
 
-// "ada:104.identity" runs the checks of 104 again, and shows this one.
+// Runs the checks of an exercise again, and shows the one that is asked about.
 int explain(const GradeRequest& request, const grade::GradeOptions& options) {
-  const auto colon = request.explain.find(':');
-  const std::string check = colon == request.explain.npos ? "" : request.explain.substr(colon + 1);
-  const std::string exercise = check.substr(0, check.rfind('.'));
-  if (exercise.empty() || exercise.size() == check.size())
+  const auto [student, check, exercise] = question_of(request.explain);
+  if (exercise.empty())
     throw Error("--explain", "a student and a check, as in ada:104.identity", request.explain,
                 "take both from the student's page");
-  grade::Explained explained = grade::explain(options, request.explain.substr(0, colon), exercise);
-  if (is_puzzle(exercise) && !judge::puzzle_named(exercise).runs_checks) explained.report.seed = {};
+  grade::Explained explained = grade::explain(options, student, exercise);
+  if (judge::is_puzzle(exercise) && !judge::puzzle_named(exercise).runs_checks) explained.report.seed = {};
   verify::Report one{explained.report.title, {}, explained.report.seed};
   const auto& rows = explained.report.rows;
   const auto asked = std::ranges::find(rows, check, &verify::ReportRow::id);

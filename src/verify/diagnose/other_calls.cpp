@@ -126,8 +126,9 @@ ExplanationsOfEach explanations_of_each(const std::vector<Exhibit>& exhibits,
                                         const std::vector<Case>& right) {
   std::vector<Explanations> all;
   for (const Exhibit& exhibit : exhibits) all.push_back(explanations_of(causes_of(exhibit)));
-  std::vector<Explanations> left = all;
   std::set<std::string> out = RuledOut(exhibits, all, right).take();
+  if (out.empty()) return {all, all};
+  std::vector<Explanations> left = all;
   remove(left, out);
   for (std::size_t i = 0; i < left.size(); ++i)
     if (const AttentionExhibit* const ring = ring_of(exhibits[i]); ring && left[i].empty() && !all[i].empty())
