@@ -76,12 +76,17 @@ const Check kQueryGradients{
       for (const Schedule schedule : kBoth)
         for (const int ranks : {2, 3}) {
           RingBackwardRun run = run_ring_backward(trial, make(trial, ranks, causal_mask()), schedule);
+          const verify::Exhibit all_gradients = exhibit_of_failure([&] { require_right(run); });
           const Sharding sharding = run.c.problem.sharding();
           for (int rank = 0; rank < ranks; ++rank) {  // this check ignores dk and dv
             KvBlock& dkv = run.answers[static_cast<std::size_t>(rank)].result.dkv;
             dkv = {scatter(run.want.value.dk, sharding, rank), scatter(run.want.value.dv, sharding, rank)};
           }
-          require_right(run);
+          try {
+            require_right(run);
+          } catch (const Wrong& wrong) {
+            throw wrong.exhibiting(all_gradients);
+          }
         }
     }},
 };

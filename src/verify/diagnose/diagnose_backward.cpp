@@ -45,18 +45,42 @@ SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& 
   return solved;
 }
 
+// The wrong gradients, each with its explanation.
+using SolvedGradients = std::vector<std::pair<GradientName, SolvedPass>>;
+
+bool has(const SolvedPass& solved, const std::string& id) {
+  return std::ranges::find(solved.causes, id, &Cause::id) != solved.causes.end();
+}
+
+// Explains a gradient by the mistakes of the others where they give its numbers, too.
+void prefer_one_mistake(const Evidence& e, const Setting& forward, SolvedGradients& all) {
+  const auto is_of_another = [&](GradientName name, const Cause& cause) {
+    return std::ranges::any_of(
+        all, [&](const auto& each) { return each.first != name && has(each.second, cause.id); });
+  };
+  for (auto& [name, solved] : all) {
+    const auto shared = [&, of = name](const Cause& cause) { return is_of_another(of, cause); };
+    if (all.size() < 2 || !solved.solved || std::ranges::all_of(solved.causes, shared)) continue;
+    SolvedPass again = solve_gradient_by_pairs(e, name, forward);
+    if (again.solved && std::ranges::all_of(again.causes, shared)) solved = std::move(again);
+  }
+}
+
 // Explains each wrong gradient separately, and merges equal causes into one. Empty if none can be explained.
 std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forward, Diagnosis& result) {
   struct Held {
     Cause cause;
     std::vector<std::string> tensors;
   };
+  SolvedGradients gradients;
+  for (const GradientName name : kGradients)
+    if (e.is_wrong(kAnswerNames[tensor_of(name)]))
+      gradients.emplace_back(name, solved_gradient(e, name, forward.setting));
+  prefer_one_mistake(e, forward.setting, gradients);
   std::vector<Held> all;
   std::vector<std::string> follow;
-  for (const GradientName name : kGradients) {
+  for (auto& [name, solved] : gradients) {
     const std::string word(kAnswerNames[tensor_of(name)]);
-    if (!e.is_wrong(word)) continue;
-    SolvedPass solved = solved_gradient(e, name, forward.setting);
     if (!solved.solved) continue;
     std::erase_if(solved.causes, [&](const Cause& cause) {
       return std::ranges::find(forward.causes, cause.id, &Cause::id) != forward.causes.end();

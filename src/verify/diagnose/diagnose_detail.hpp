@@ -30,7 +30,8 @@ inline constexpr std::pair<std::string_view, std::string_view> kSameMistakes[] =
     {"scan-max-zero", "scan-max-start"},
     {"ZZ2", "solved-mask-layout"},
     {"CM1", "solved-mask-local"},
-    {"RF5", "solved-mask-local"}};
+    {"RF5", "solved-mask-local"},
+    {"RB-stale", "solved-back-kv-own"}};
 
 /// Those of these ids of known mistakes, masks by other laws among them, that a wrong answer rules out which
 /// another mistake explains: they would show in it, on a rank that has a wrong row, and other numbers stand

@@ -89,7 +89,6 @@ class ByParts {
 
   // Tries everything that can be solved for, which costs more.
   bool solve(PartRows& to) const {
-    if (!are_numbers(e_, TensorGroup::kForward)) return false;
     const Evidence some = evidence_of(to.part);
     SolvedPass solved = solve_forward(some);
     if (is_vague(solved))
@@ -208,6 +207,7 @@ class ByParts {
 std::vector<Cause> causes_by_parts(const Evidence& e) {
   constexpr double kMostWork = 2e9;  // multiplications, roughly
   if (e.ring == nullptr || !e.place.ring || e.place.count() < 2) return {};
+  if (!are_numbers(e, TensorGroup::kForward)) return {};  // many mistakes leave none in a part
   const double work = static_cast<double>(e.problem.queries.size() * e.problem.keys.size()) *
                       static_cast<double>(e.problem.batch * e.problem.heads * e.problem.head_dim) * 300;
   if (work > kMostWork) return {};

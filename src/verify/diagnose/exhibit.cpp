@@ -19,13 +19,20 @@ bool is_telling(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
   if (attention == nullptr) return true;
   const BlockProblem& p = attention->problem;
+  const auto sees_several = [&](Position q) {  // or none: a row without a key shows how it is treated
+    return std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); }) != 1;
+  };
   int telling = 0, wrong = 0;
   for (const TensorComparison& tensor : attention->comparison.tensors)
     for (const auto& [position, difference] : tensor.wrong_rows) {
-      if (tensor.name == "dk" || tensor.name == "dv") return true;
-      const Position q = p.queries[static_cast<std::size_t>(position)];
-      const auto seen = std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); });
-      telling += is_unwritten(difference.got) || seen != 1;  // a row without a key shows how it is treated
+      if (tensor.name == "dk" || tensor.name == "dv") {
+        const Position k = p.keys[static_cast<std::size_t>(position)];
+        if (std::ranges::any_of(p.queries,
+                                [&](Position q) { return visible(p.mask, q, k) && sees_several(q); }))
+          return true;
+        continue;
+      }
+      telling += is_unwritten(difference.got) || sees_several(p.queries[static_cast<std::size_t>(position)]);
       ++wrong;
     }
   return telling > 2 || (telling > 0 && telling == wrong);

@@ -107,11 +107,40 @@ class RuledOut {
   std::set<std::string> of_some_ranks_, ids_;
 };
 
+// Whether these causes are one of these mistakes in other words.
+bool repeats(const Conjunction& causes, const std::set<std::string>& ids) {
+  return std::ranges::any_of(kSameMistakes, [&](const auto& same) {
+    return ids.contains(std::string(same.first)) &&
+           std::ranges::find(causes, same.second, &Cause::id) != causes.end();
+  });
+}
+
 void remove(std::vector<Explanations>& of_each, const std::set<std::string>& ids) {
   for (Explanations& each : of_each)
     std::erase_if(each, [&](const Conjunction& causes) {
       return std::ranges::any_of(causes, [&](const Cause& cause) { return ids.contains(cause.id); });
     });
+}
+
+// Looks for another explanation of the rings that are left without one; takes it if it is one mistake, which
+// explains all of them.
+void explain_again(const std::vector<Exhibit>& exhibits, const std::vector<Explanations>& all,
+                   const std::set<std::string>& out, std::vector<Explanations>& left) {
+  std::vector<std::pair<std::size_t, Explanations>> found;
+  std::set<std::string> shared;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const AttentionExhibit* const ring = ring_of(exhibits[i]);
+    if (ring == nullptr || !left[i].empty() || all[i].empty()) continue;
+    Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
+    if (again.size() != 1 || repeats(again[0], out) || std::ranges::any_of(again[0], &Cause::of_some_ranks))
+      return;  // guesswork
+    std::set<std::string> ids = ids_of(again[0]);
+    if (!found.empty()) std::erase_if(ids, [&](const std::string& id) { return !shared.contains(id); });
+    if (ids.empty()) return;
+    shared = std::move(ids);
+    found.emplace_back(i, std::move(again));
+  }
+  for (auto& [i, again] : found) left[i] = std::move(again);
 }
 
 }  // namespace
@@ -130,11 +159,7 @@ ExplanationsOfEach explanations_of_each(const std::vector<Exhibit>& exhibits,
   if (out.empty()) return {all, all};
   std::vector<Explanations> left = all;
   remove(left, out);
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (const AttentionExhibit* const ring = ring_of(exhibits[i]); ring && left[i].empty() && !all[i].empty())
-      if (Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
-          again.size() == 1 && std::ranges::none_of(again[0], &Cause::of_some_ranks))  // no guesswork
-        left[i] = std::move(again);
+  explain_again(exhibits, all, out, left);
   out.merge(RuledOut(exhibits, left, right).take());
   remove(left, out);
   for (Explanations& each : all)

@@ -110,6 +110,8 @@ enum class GradientName : std::uint8_t { kDq, kDk, kDv };
 /// Solves for one gradient that starts from the claimed out and lse, or from right ones. `forward` is the
 /// setting in which forward was solved.
 SolvedPass solve_gradient(const Evidence& evidence, GradientName name, const Setting& forward);
+/// The same, but for recipes that explain the whole gradient: which pairs of a shard and a block are wrong.
+SolvedPass solve_gradient_by_pairs(const Evidence& evidence, GradientName name, const Setting& forward);
 
 /// Why a gradient is wrong, if its parts are right but added to the wrong sums, or too often.
 std::optional<Cause> cause_of_shares(const Evidence& evidence, GradientName name, const Setting& forward);

@@ -114,10 +114,15 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
     GradientLines lines(e, name, recipe);
     const std::optional<double> factor = factor_of(lines, threshold);
     if (!factor) continue;
-    std::vector<Cause> causes = causes_of(recipe, e.place);
+    std::vector<Cause> causes = causes_of(recipe, name, forward, e.place);
     if (*factor != 1) causes.push_back(cause_of_factor(e, name, *factor));
     return {true, std::move(causes), recipe.setting};
   }
+  return solve_gradient_by_pairs(e, name, forward);
+}
+
+SolvedPass solve_gradient_by_pairs(const Evidence& e, GradientName name, const Setting& forward) {
+  const std::vector<Recipe> recipes = recipes_of(e, name, forward);
   SolvedPass best;
   const std::pair<MaskSet, bool> tries[] = {
       {MaskSet::kCommon, false}, {MaskSet::kAll, false}, {MaskSet::kCommon, true}};
@@ -129,7 +134,7 @@ SolvedPass solve_gradient(const Evidence& e, GradientName name, const Setting& f
       bool listed = false;
       const auto told = told_by(e, name, lines, masks, with_others, cells, listed);
       if (!told) continue;
-      std::vector<Cause> causes = causes_of(recipes[r], e.place);
+      std::vector<Cause> causes = causes_of(recipes[r], name, forward, e.place);
       causes.insert(causes.end(), told->begin(), told->end());
       const std::size_t size = causes.size() + (std::ranges::any_of(causes, is_general) ? 3 : 0);
       if (size >= fewest) continue;

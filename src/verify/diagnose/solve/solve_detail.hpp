@@ -15,6 +15,8 @@ std::vector<Setting> settings_of(const Evidence& evidence);
 std::pair<Index, Index> source_of(const Evidence& evidence, Setting::Heads heads, Index batch, Index head);
 /// The mistakes of a setting as causes.
 std::vector<Cause> causes_of(const Setting& setting);
+/// Query heads that add their share of a gradient to a wrong key head.
+Cause cause_of_target_heads(Setting::Heads heads);
 
 /// Units in which errors are measured, for the claim's precision.
 struct Yardsticks {

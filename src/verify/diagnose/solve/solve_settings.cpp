@@ -13,33 +13,38 @@ namespace {
 
 using Heads = Setting::Heads;
 
-const char* words_of(Heads heads) {
+// Which key head a query head reads, or adds its share of a gradient to.
+std::string words_of(Heads heads, bool adds = false) {
+  const std::string one = adds ? " adds to " : " reads ", many = adds ? " add to " : " read ";
   switch (heads) {
     case Heads::kModulo:
-      return "query head h reads key head h % kv_heads";
+      return "query head h" + one + "key head h % kv_heads";
     case Heads::kFlatModulo:
-      return "with batch and heads in one dimension, query entry e reads key entry e % (batch * kv_heads)";
+      return "with batch and heads in one dimension, query entry e" + one +
+             "key entry e % (batch * kv_heads)";
     case Heads::kClamped:
-      return "query head h reads key head min(h, kv_heads - 1)";
+      return "query head h" + one + "key head min(h, kv_heads - 1)";
     case Heads::kReversed:
-      return "query heads read the groups' key heads in the opposite order";
+      return "query heads" + many + "the groups' key heads in the opposite order";
     case Heads::kNext:
-      return "each group of query heads reads the key head of the next group";
+      return "each group of query heads" + one + "the key head of the next group";
     case Heads::kBefore:
-      return "each group of query heads reads the key head of the group before";
+      return "each group of query heads" + one + "the key head of the group before";
     case Heads::kOneLate:
-      return "query head h reads key head (h + 1) / group";
+      return "query head h" + one + "key head (h + 1) / group";
     case Heads::kFirst:
-      return "every query head reads key head 0";
+      return "every query head" + one + "key head 0";
     case Heads::kOfRank:
-      return "with the heads dealt to the ranks, those of rank r read key head r % kv_heads";
+      return "with the heads dealt to the ranks, those of rank r" + many + "key head r % kv_heads";
     case Heads::kFirstBatch:
-      return "every batch entry reads the keys and values of entry 0";
+      return "every batch entry" + one + (adds ? "the sums of entry 0" : "the keys and values of entry 0");
     case Heads::kRight:
       break;
   }
   return "";
 }
+
+constexpr const char* kWhichHead = "How many query heads share one key head, and which?";
 
 }  // namespace
 
@@ -164,6 +169,10 @@ std::pair<Index, Index> source_of(const Evidence& e, Heads heads, Index batch, I
   return {batch, head / p.group()};
 }
 
+Cause cause_of_target_heads(Heads heads) {
+  return {"solved-target-heads", words_of(heads, true), kWhichHead};
+}
+
 std::vector<Cause> causes_of(const Setting& setting) {
   std::vector<Cause> causes;
   const auto add = [&](const char* id, const std::string& sentence, const char* question) {
@@ -172,13 +181,11 @@ std::vector<Cause> causes_of(const Setting& setting) {
   if (!setting.scale_words.empty())
     add("solved-scale", setting.scale_words,
         "What is the variance of a dot product of head_dim unit normals?");
-  constexpr const char* kWhichHead = "How many query heads share one key head, and which?";
   if (setting.heads != Heads::kRight)
     add("solved-heads",
-        words_of(setting.heads) + std::string(setting.value_heads == setting.heads ? "" : ", for k alone"),
-        kWhichHead);
+        words_of(setting.heads) + (setting.value_heads == setting.heads ? "" : ", for k alone"), kWhichHead);
   else if (setting.value_heads != Heads::kRight)
-    add("solved-value-heads", words_of(setting.value_heads) + std::string(", for v alone"), kWhichHead);
+    add("solved-value-heads", words_of(setting.value_heads) + ", for v alone", kWhichHead);
   constexpr const char* kWhichColumns =
       "How many columns has a dot product, and which of them does your loop sum?";
   switch (setting.columns) {

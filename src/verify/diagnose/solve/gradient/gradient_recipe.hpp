@@ -107,8 +107,9 @@ struct Recipe {
 /// The recipes to try, those with fewer mistakes first, without those that make no difference to this tensor.
 std::vector<Recipe> recipes_of(const Evidence& evidence, GradientName name, const Setting& forward);
 
-/// The mistakes of a recipe as causes.
-std::vector<Cause> causes_of(const Recipe& recipe, const Arrangement& place);
+/// The mistakes of a recipe as causes; `forward` as in solve_gradient.
+std::vector<Cause> causes_of(const Recipe& recipe, GradientName name, const Setting& forward,
+                             const Arrangement& place);
 /// Whether pairs that the mask hides contribute.
 inline bool adds_hidden_pairs(const Recipe& recipe) {
   return recipe.formula == Recipe::Formula::kUnweightedHidden ||

@@ -1,4 +1,7 @@
 // Describes the mistakes of a recipe of backward in words, as causes with ids and questions.
+#include <iterator>
+#include <utility>
+
 #include "verify/diagnose/solve/gradient/gradient_recipe.hpp"
 #include "verify/diagnose/solve/solve_detail.hpp"
 
@@ -66,8 +69,14 @@ void add_data(const Recipe& recipe, const Arrangement& place, std::vector<Cause>
 
 }  // namespace
 
-std::vector<Cause> causes_of(const Recipe& recipe, const Arrangement& place) {
-  std::vector<Cause> causes = causes_of(recipe.setting);
+std::vector<Cause> causes_of(const Recipe& recipe, GradientName name, const Setting& forward,
+                             const Arrangement& place) {
+  Setting reads = recipe.setting;
+  std::vector<Cause> causes;
+  if (name == GradientName::kDv && reads.heads == Setting::Heads::kRight &&
+      reads.value_heads != forward.value_heads)  // dv reads no v: it is added to that of a head
+    causes = {cause_of_target_heads(std::exchange(reads.value_heads, Setting::Heads::kRight))};
+  std::ranges::move(causes_of(reads), std::back_inserter(causes));
   const auto add = [&](const char* id, const char* sentence, const char* question) {
     causes.push_back({id, sentence, question});
   };

@@ -119,7 +119,7 @@ std::optional<Cause> cause_of_mixed_recipe(const Evidence& e, GradientName name,
       };
       bool all = true;
       for (std::size_t s = 0; s < sums.size() && all; ++s) all = fits(s);
-      std::vector<Cause> causes = all ? causes_of(recipe, e.place) : std::vector<Cause>{};
+      std::vector<Cause> causes = all ? causes_of(recipe, name, forward, e.place) : std::vector<Cause>{};
       if (causes.empty()) continue;
       causes[0].sentence = "in " + parts_words(which, ranks).first + " " + causes[0].sentence;
       return causes[0];
