@@ -23,14 +23,12 @@ void fill_absent(Answer& numbers, const Answer& right, std::array<bool, kAnswerN
   }
 }
 
-// Removes refuted causes; the next one of an explanation then stands for the first.
+// Removes explanations with a refuted cause: what is left of one explains less than all.
 std::vector<Cause> without_refuted(const Evidence& e, std::vector<Cause> causes) {
   std::vector<Cause> left;
-  for (Conjunction& each : explanations_of(std::move(causes))) {
-    std::erase_if(each, [&](const Cause& cause) { return e.is_refuted(cause); });
-    if (!each.empty()) each.front().also = false;
-    std::ranges::move(each, std::back_inserter(left));
-  }
+  for (Conjunction& each : explanations_of(std::move(causes)))
+    if (std::ranges::none_of(each, [&](const Cause& cause) { return e.is_refuted(cause); }))
+      std::ranges::move(each, std::back_inserter(left));
   return left;
 }
 

@@ -13,29 +13,33 @@
 namespace ringcraft::verify {
 namespace {
 
+bool sees_one_key(const BlockProblem& p, Position q) {
+  return std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); }) == 1;
+}
+
 // Whether wrong rows see enough keys for mistakes to differ: with one key, every weight is 1. Unwritten
 // memory tells enough, too.
 bool is_telling(const Exhibit& exhibit) {
   const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
   if (attention == nullptr) return true;
   const BlockProblem& p = attention->problem;
-  const auto sees_several = [&](Position q) {  // or none: a row without a key shows how it is treated
-    return std::ranges::count_if(p.keys, [&](Position k) { return visible(p.mask, q, k); }) != 1;
-  };
   int telling = 0, wrong = 0;
   for (const TensorComparison& tensor : attention->comparison.tensors)
     for (const auto& [position, difference] : tensor.wrong_rows) {
-      if (tensor.name == "dk" || tensor.name == "dv") {
-        const Position k = p.keys[static_cast<std::size_t>(position)];
-        if (std::ranges::any_of(p.queries,
-                                [&](Position q) { return visible(p.mask, q, k) && sees_several(q); }))
-          return true;
-        continue;
-      }
-      telling += is_unwritten(difference.got) || sees_several(p.queries[static_cast<std::size_t>(position)]);
+      if (tensor.name == "dk" || tensor.name == "dv") return true;
+      telling += is_unwritten(difference.got) ||  // a row without a key shows how it is treated
+                 !sees_one_key(p, p.queries[static_cast<std::size_t>(position)]);
       ++wrong;
     }
   return telling > 2 || (telling > 0 && telling == wrong);
+}
+
+// Whether every row sees one key: gradients of such a problem say little if others say more.
+bool is_of_one_key(const Exhibit& exhibit) {
+  const auto* const attention = std::get_if<AttentionExhibit>(exhibit.get());
+  return attention != nullptr && std::ranges::all_of(attention->problem.queries, [&](Position q) {
+           return sees_one_key(attention->problem, q);
+         });
 }
 
 // Whether it is zero where it should not be: such an exhibit says little if others say more.
@@ -176,6 +180,8 @@ std::vector<Cause> causes_of(const std::vector<Exhibit>& exhibits, const std::ve
     if (same == origins.end()) same = origins.insert(same, {origin, {}});
     same->second.push_back(exhibit);
   }
+  for (auto& [origin, alike] : origins)
+    if (!std::ranges::all_of(alike, is_of_one_key)) std::erase_if(alike, is_of_one_key);
   std::vector<Cause> causes;
   const auto list = [&](const Conjunction& each) {
     if (std::ranges::find(causes, each.front().id, &Cause::id) == causes.end())

@@ -122,25 +122,15 @@ void remove(std::vector<Explanations>& of_each, const std::set<std::string>& ids
     });
 }
 
-// Looks for another explanation of the rings that are left without one; takes it if it is one mistake, which
-// explains all of them.
+// Looks for another explanation of the rings that are left without one.
 void explain_again(const std::vector<Exhibit>& exhibits, const std::vector<Explanations>& all,
                    const std::set<std::string>& out, std::vector<Explanations>& left) {
-  std::vector<std::pair<std::size_t, Explanations>> found;
-  std::set<std::string> shared;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const AttentionExhibit* const ring = ring_of(exhibits[i]);
-    if (ring == nullptr || !left[i].empty() || all[i].empty()) continue;
-    Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
-    if (again.size() != 1 || repeats(again[0], out) || std::ranges::any_of(again[0], &Cause::of_some_ranks))
-      return;  // guesswork
-    std::set<std::string> ids = ids_of(again[0]);
-    if (!found.empty()) std::erase_if(ids, [&](const std::string& id) { return !shared.contains(id); });
-    if (ids.empty()) return;
-    shared = std::move(ids);
-    found.emplace_back(i, std::move(again));
-  }
-  for (auto& [i, again] : found) left[i] = std::move(again);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (const AttentionExhibit* const ring = ring_of(exhibits[i]); ring && left[i].empty() && !all[i].empty())
+      if (Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
+          again.size() == 1 && !repeats(again[0], out) &&
+          std::ranges::none_of(again[0], &Cause::of_some_ranks))  // no guesswork
+        left[i] = std::move(again);
 }
 
 }  // namespace

@@ -195,6 +195,15 @@ TEST_CASE("padding that counts in the blocks that arrive, and scores of other qu
              "solved-score-cap", "c = 3"));
 }
 
+TEST_CASE("a rank without numbers has no cause of its own: many mistakes leave none") {
+  const PartScene scene(full_mask());
+  const std::vector<Cause> causes = scene.causes({.scale = [](const RowOf& at, int step) {
+    if (PartScene::rank(at.row) == 2) return static_cast<double>(NAN);
+    return PartScene::rank(at.row) == 1 && step > 0 ? 0.7 : 1;
+  }});
+  CHECK(says(causes, "NaN", "rank 2"));
+}
+
 TEST_CASE("a mistake of one head, batch entry or rank is told beside another one") {
   const PartScene scene;
   const auto base_2 = [](const RowOf&, double lse) { return lse / std::numbers::ln2; };
