@@ -288,7 +288,7 @@ TEST_CASE("both texts stand side by side, as text") {
   const std::string shared = content(kTests / kMergeInBranches);
   const std::vector<Text> texts = {
       {"ada", "// <script>alert(1)</script>\r\n" + shared + "// \x1b[31m\xE2\x80\xAE\n"},
-      {"bob", shared + "int x = '<' + \"&\";\n"}};
+      {"bob", shared + "int x = '<' + \"&\";\n", "Bob <b> Ross"}};
   const std::vector<Alike> found = alike("104", texts, {});
   REQUIRE(found.size() == 1);
   const std::string page = side_by_side_page(found[0], texts, {});
@@ -298,6 +298,8 @@ TEST_CASE("both texts stand side by side, as text") {
   CHECK(page.find("\xE2\x80\xAE") == page.npos);
   CHECK(page.find("<a id=\"one-1\" href=\"#other-1\">1</a>") != page.npos);
   CHECK(page.find("<a id=\"other-1\" href=\"#one-1\">1</a>") != page.npos);
+  CHECK(page.find("<a href=\"../students/bob.html#e104\"><bdi>Bob &lt;b&gt; Ross</bdi></a>") != page.npos);
+  CHECK(page.find("<a href=\"../students/ada.html#e104\"><bdi>ada</bdi></a>") != page.npos);
   CHECK(page.find("100 % of the shorter file") != page.npos);
   CHECK(page.find("class=\"pale\"") == page.npos);
   const std::string with_given = side_by_side_page(found[0], texts, {shared});

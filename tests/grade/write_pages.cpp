@@ -18,7 +18,7 @@ int main(int, char** arguments) {
   write("junit.xml", grade::junit_xml(results));
   write("report.json", grade::json_of(results));
   for (const grade::StudentResults& student : results.students) {
-    write("students/" + grade::student_file(student), grade::student_page(results, student));
+    write("students/" + grade::student_file(student.key), grade::student_page(results, student));
     write("gradescope/" + student.key + ".json", grade::gradescope_json(results, student));
   }
 }

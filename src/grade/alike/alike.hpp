@@ -13,6 +13,7 @@ namespace ringcraft::grade {
 struct Text {
   std::string student;  ///< its key
   std::string text;
+  std::string name = {};  ///< of the student, for a page; empty: the key
 };
 
 /// The share from which a pair is worth a look. Of 600 pairs of files that different people wrote for the

@@ -6,6 +6,7 @@
 #include "grade/alike/alike.hpp"
 #include "grade/alike/tiling.hpp"
 #include "grade/pages/html.hpp"
+#include "grade/pages/pages.hpp"
 
 namespace ringcraft::grade {
 namespace {
@@ -124,20 +125,27 @@ std::string side_by_side_page(const Alike& pair, const std::vector<Text>& texts,
   };
   const std::size_t i = index_of(pair.one), j = index_of(pair.other);
   const std::vector<Tile> common = tiles(class_texts[i], class_texts[j]);
+  const auto name_of = [&](std::size_t index) {
+    return texts[index].name.empty() ? texts[index].student : texts[index].name;
+  };
+  const auto link_to = [&](std::size_t index) {
+    return fmt::format("<a href=\"../students/{}#{}\">{}</a>", escaped(student_file(texts[index].student)),
+                       anchor_of(pair.exercise), isolated(name_of(index)));
+  };
   const auto column = [&](std::size_t index, auto first_of, CodeWriter writer) {
-    return "<div><h2>" + isolated(texts[index].student) + "</h2>\n" +
+    return "<div><h2>" + link_to(index) + "</h2>\n" +
            code_of(texts[index].text, spans_of(class_texts[index], common, first_of), std::move(writer)) +
            "</div>\n";
   };
-  const std::string title = fmt::format("{}: {} and {}", pair.exercise, pair.one, pair.other);
+  const std::string title = fmt::format("{}: {} and {}", pair.exercise, name_of(i), name_of(j));
   const std::string head = fmt::format(
-      "<p class=\"over\">Exercise {}</p>\n<h1>{} and {}</h1>\n"
+      "<p class=\"over\"><a href=\"../index.html\">The class</a>, exercise {}</p>\n<h1>{} and {}</h1>\n"
       "<p>{:.0f} % of the shorter file's own tokens stand in both: a hint, and no verdict. Names, numbers, "
       "types and "
       "comments do not count. Marks with the same number belong together; pale is what was given, what many "
       "of the "
       "class have, and what is too short to tell.</p>\n",
-      escaped(pair.exercise), isolated(pair.one), isolated(pair.other), 100 * pair.share);
+      escaped(pair.exercise), isolated(name_of(i)), isolated(name_of(j)), 100 * pair.share);
   const auto in_one = [](const Tile& tile) { return tile.one; };
   const auto in_other = [](const Tile& tile) { return tile.other; };
   return framed(title,

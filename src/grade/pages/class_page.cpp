@@ -15,10 +15,10 @@
 namespace ringcraft::grade {
 namespace {
 
-constexpr std::size_t kShortName = 40, kMostStuck = 8;
+constexpr std::size_t kMostStuck = 8;
 
 std::string link_to(const StudentResults& student, const std::string& anchor = "") {
-  return fmt::format("<a href=\"students/{}{}\">{}</a>", escaped(student_file(student)),
+  return fmt::format("<a href=\"students/{}{}\">{}</a>", escaped(student_file(student.key)),
                      anchor.empty() ? "" : "#" + anchor, isolated(name_of(student, kShortName)));
 }
 
@@ -101,7 +101,7 @@ std::string for_a_person(const ClassResults& results) {
       const Result& result = student.results[i];
       if (result.state() != State::kUngradable && result.state() != State::kUnjudged) continue;
       rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"state\">{}</td><td>{}</td></tr>\n",
-                          link_to(student, anchor_of(results.exercises[i])),
+                          link_to(student, anchor_of(results.exercises[i].id)),
                           escaped(heading_of(results.exercises[i])), name_of(result.state()),
                           escaped(shown(first_lines(result.counted()->sentence, 1), 300)));
     }
@@ -126,7 +126,7 @@ std::string odd_calls(const ClassResults& results) {
         for (const verify::ReportRow& row : record.report.rows)
           if (row.id.ends_with(".belongs") && !row.remark.empty())
             rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                                link_to(student, anchor_of(results.exercises[i])),
+                                link_to(student, anchor_of(results.exercises[i].id)),
                                 escaped(heading_of(results.exercises[i])), isolated(record.name),
                                 escaped(shown(first_lines(row.remark, 1), 300)));
   if (rows.empty()) return "";
@@ -156,9 +156,9 @@ std::string cell_of(const StudentResults& student, const Exercise& exercise, con
   if (state == State::kMissing) return "<td class=\"missing\">–</td>";
   const bool graded = state == State::kGraded;
   return fmt::format("<td class=\"{}\"><a href=\"students/{}#{}\">{}{}</a></td>",
-                     graded ? shade_of(result.points(), all) : "open", escaped(student_file(student)),
-                     anchor_of(exercise), graded ? points_text(result.points()) : std::string(name_of(state)),
-                     late_note(result));
+                     graded ? shade_of(result.points(), all) : "open", escaped(student_file(student.key)),
+                     anchor_of(exercise.id),
+                     graded ? points_text(result.points()) : std::string(name_of(state)), late_note(result));
 }
 
 std::string points_table(const ClassResults& results) {
@@ -204,7 +204,7 @@ std::string row_of(const ClassResults& results, const CheckTally& check) {
       escaped(check.id), check.skipped.empty() ? "" : fmt::format(", not tried for {}", check.skipped.size()),
       bar(static_cast<double>(check.failed.size()), static_cast<double>(tried), "bad") +
           fmt::format("<span class=\"dim\">{} of {} failed</span>", check.failed.size(), tried),
-      check.failed.empty() ? "" : who(check.failed, anchor_of(exercise)));
+      check.failed.empty() ? "" : who(check.failed, anchor_of(exercise.id)));
 }
 
 std::string bars(const ClassResults& results, const std::vector<const CheckTally*>& checks) {
@@ -276,14 +276,15 @@ std::string mistakes(const ClassResults& results, const Tally& tally) {
 
 std::string alike_pairs(const ClassResults& results) {
   if (results.alike.empty() && results.same.empty()) return "";
-  const auto student = [&](const std::string& key) {
+  const auto student = [&](const std::string& key, const std::string& exercise) {
     const auto found = std::ranges::find(results.students, key, &StudentResults::key);
-    return found == results.students.end() ? isolated(key) : link_to(*found);
+    return found == results.students.end() ? isolated(key) : link_to(*found, anchor_of(exercise));
   };
   std::string rows;
   for (const Same& group : results.same) {
     std::string names;
-    for (const std::string& key : group.students) names += (names.empty() ? "" : ", ") + student(key);
+    for (const std::string& key : group.students)
+      names += (names.empty() ? "" : ", ") + student(key, group.exercise);
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(group.exercise),
                         names,
                         group.is_library ? "the library's own file, but for names and layout"
@@ -293,8 +294,8 @@ std::string alike_pairs(const ClassResults& results) {
     rows += fmt::format(
         "<tr><td>{}</td><td>{} and {}</td><td class=\"num\"><a href=\"alike/{}\">{:.0f} %, side by "
         "side</a></td></tr>\n",
-        escaped(pair.exercise), student(pair.one), student(pair.other), escaped(alike_file(pair)),
-        100 * pair.share);
+        escaped(pair.exercise), student(pair.one, pair.exercise), student(pair.other, pair.exercise),
+        escaped(alike_file(pair)), 100 * pair.share);
   return section("Much alike",
                  "A hint for a person, and no verdict: short exercises have few right answers. The share is "
                  "of the shorter file, without what everybody was given, and what a third of the class has.",
@@ -348,7 +349,7 @@ std::string remarks(const ClassResults& results) {
 
 }  // namespace
 
-std::string student_file(const StudentResults& student) { return student.key + ".html"; }
+std::string student_file(const std::string& key) { return key + ".html"; }
 
 std::string alike_file(const Alike& pair) {
   return pair.exercise + "+" + pair.one + "+" + pair.other + ".html";

@@ -24,8 +24,8 @@ std::string paragraphs(std::string_view words);
 /// A bar of `part` of `whole`; `kind` is its class: "good", "bad".
 std::string bar(double part, double whole, std::string_view kind);
 
-/// The anchor of an exercise on a student's page: "e104".
-std::string anchor_of(const Exercise& exercise);
+/// The anchor of an exercise, by its id, on a student's page: "e104".
+std::string anchor_of(const std::string& exercise);
 
 /// The page: `title` is any text, `body` is markup; `more_style` is CSS for this page alone.
 std::string framed(std::string_view title, std::string_view body, std::string_view more_style = "");

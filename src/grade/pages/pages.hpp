@@ -10,8 +10,9 @@
 
 namespace ringcraft::grade {
 
-/// The name of a student's page, "KEY.html", in the folder "students" beside the class page.
-std::string student_file(const StudentResults& student);
+/// The name of the page of the student with this key, "KEY.html", in the folder "students" beside the class
+/// page.
+std::string student_file(const std::string& key);
 
 /// The name of the page with both texts of a pair, "EXERCISE+ONE+OTHER.html" (no key has a '+'), in the
 /// folder "alike" beside the class page.

@@ -21,6 +21,9 @@ std::string counted_points(double points);
 /// "104 Merge".
 std::string heading_of(const Exercise& exercise);
 
+/// Bytes of a name where it stands beside others.
+inline constexpr std::size_t kShortName = 40;
+
 /// The name of a student, or the key of one without a name; at most `limit` bytes of it.
 std::string name_of(const StudentResults& student, std::size_t limit = 120);
 

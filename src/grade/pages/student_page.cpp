@@ -166,8 +166,8 @@ std::string score_of(const Result& result, double all) {
 
 std::string section_of(const Exercise& exercise, const Result& result, double all_points, bool passed_over) {
   std::string markup =
-      fmt::format("<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{}</span></h2>\n", anchor_of(exercise),
-                  escaped(heading_of(exercise)), score_of(result, all_points));
+      fmt::format("<section class=\"exercise\" id=\"{}\">\n<h2>{}<span>{}</span></h2>\n",
+                  anchor_of(exercise.id), escaped(heading_of(exercise)), score_of(result, all_points));
   const Record* const record = result.counted();
   if (record == nullptr)
     return markup +
@@ -197,7 +197,7 @@ std::string overview(const ClassResults& results, const StudentResults& student)
     const Result& result = student.results[i];
     const double all = results.all_points[i];
     rows += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"num\">{}</td></tr>\n",
-                        anchor_of(results.exercises[i]), escaped(heading_of(results.exercises[i])),
+                        anchor_of(results.exercises[i].id), escaped(heading_of(results.exercises[i])),
                         bar(result.points(), all, "good"), score_of(result, all));
   }
   return "<table class=\"pictures\"><tbody>\n" + rows + "</tbody></table>\n";

@@ -18,6 +18,7 @@
 #include "grade/jail/control_group.hpp"
 #include "grade/jail/jail.hpp"
 #include "grade/pages/pages.hpp"
+#include "grade/pages/rows.hpp"
 #include "grade/run/reports.hpp"
 #include "grade/run/scratch.hpp"
 #include "judge/run/team.hpp"
@@ -118,7 +119,8 @@ class Grader {
         if (const auto h = counted(s, exercise); h && handed_in_.students[s].hand_ins[*h].refusal.empty())
           texts.push_back(
               {handed_in_.students[s].key,
-               read_text_file("grade", handed_in_.students[s].hand_ins[*h].file, judge::kLargestOwnFile)});
+               read_text_file("grade", handed_in_.students[s].hand_ins[*h].file, judge::kLargestOwnFile),
+               name_of(all.students[s], kShortName)});
       const std::vector<std::string> given = options_.given(exercise);
       for (Same& group : same(exercise, texts, given)) all.same.push_back(std::move(group));
       for (const Alike& pair : alike(exercise, texts, given)) {

@@ -34,13 +34,13 @@ void write_reports(const ClassResults& results, const std::filesystem::path& fol
   for (const char* name : {"students", "gradescope"}) std::filesystem::create_directories(folder / name);
   std::set<std::string> pages, tables;
   for (const StudentResults& student : results.students) {
-    pages.insert(student_file(student));
+    pages.insert(student_file(student.key));
     tables.insert(student.key + ".json");
   }
   remove_others(folder / "students", pages);
   remove_others(folder / "gradescope", tables);
   for (const StudentResults& student : results.students) {
-    write_whole(folder / "students" / student_file(student), student_page(results, student));
+    write_whole(folder / "students" / student_file(student.key), student_page(results, student));
     write_whole(folder / "gradescope" / (student.key + ".json"), gradescope_json(results, student));
   }
   write_whole(folder / "index.html", class_page(results));
