@@ -27,7 +27,7 @@ COMMANDS = {
     "doctor": ["./ringcraft", "doctor"],
     "grade": ["./ringcraft", "grade", "build/class", "--out", "build/grades"],  # the class of docs/pages/grading.md
     "grades": ["ls", "build/grades"],
-    "explain": ["./ringcraft", "grade", "build/class", "--out", "build/grades", "--explain", "jose-munoz-1:303.layouts"],
+    "explain": ["./ringcraft", "grade", "build/class", "--out", "build/grades", "--explain", "ukasz-zoc-5:303.layouts"],
     "first_ring": ["build/native/bin/first_ring"],
     "check_my_ring": ["build/python-venv/bin/python", "docs/examples/check_my_ring.py"],
     "ring_module": ["build/python-venv/bin/python", "-m", "torch.distributed.run", "--nproc-per-node", "4",
