@@ -19,9 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // A judge: a file that holds "right" passes, one with "broken" does not compile, one with "alien" does not
-// belong to its lesson, one with "crash" ends the
-// judge; "silent" ends as a wrong answer does, and writes nothing, "cut" half a report, and "idle" one of no
-// check.
+// belong to its lesson, one with "scrawl" cannot be read, one with "crash" ends the judge; "silent" ends as a
+// wrong answer does, and writes nothing, "cut" half a report, and "idle" one of no check.
 constexpr const char* kJudge = R"(#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in --file) file=$2 ;; --json) json=$2 ;; --seed) [ "$2" = - ] && read -r seed ;; --confidential) words=hidden ;; esac
@@ -34,16 +33,17 @@ grep -q crash "$file" && { echo "ringcraft: the disk is full"; exit 3; }
 grep -q silent "$file" && { echo "bwrap: no such folder"; exit 1; }
 grep -q cut "$file" && { printf '{"title":"Lesson' > "$json"; exit 0; }
 grep -q idle "$file" && { printf '{"title":"Lesson 104","good":true,"points":0,"all_points":0,"rows":[]}' > "$json"; exit 0; }
-status=failed compiles=passed belongs=passed
+status=failed compiles=passed belongs=passed reads=passed
 grep -q right "$file" && status=passed
 grep -q broken "$file" && { status=skipped; compiles=failed; }
 grep -q alien "$file" && { status=skipped; belongs=failed; }
+grep -q scrawl "$file" && { status=skipped; reads=failed; }
 row() {
   printf '{"id":"104.%s","claim":"c","status":"%s","weight":%s,"sentence":"seed %s %s","hint":"","figures":[],"maps":[],' "$1" "$2" "$3" "$seed" "$words"
   printf '"causes":[],"yours":[],"remark":"","unexplained":false,"timed":false,"code":"","facts":[]}'
 }
 { printf '{"title":"Lesson 104","seed":%s,"good":true,"points":0,"all_points":3,"rows":[' "$seed"
-  row compiles $compiles 0; printf ','; row belongs $belongs 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
+  row compiles $compiles 0; printf ','; row belongs $belongs 0; printf ','; row reads $reads 0; printf ','; row identity $status 3; printf ']}'; } > "$json"
 [ $status = passed ]
 )";
 
@@ -221,11 +221,13 @@ TEST_CASE("of attempts that are worth the same the first counts") {
   CHECK(result_of(grade(c.options), "ada").best == 0);
 }
 
-TEST_CASE("a file that does not belong to its lesson is ungradable") {
+TEST_CASE("a file that does not belong to its lesson, or cannot be read, is ungradable") {
   Class c;
   c.hand_in("ada", "alien");
+  c.hand_in("bob", "scrawl");
   const ClassResults results = grade(c.options);
   CHECK(result_of(results, "ada").state() == State::kUngradable);
+  CHECK(result_of(results, "bob").state() == State::kUngradable);
 }
 
 TEST_CASE("a student reads no words of the program, and no seed") {

@@ -370,9 +370,11 @@ class Grader {
     }
     if (verdict.report.rows.empty()) return stopped;
     verdict.report.seed = {};  // it follows from the class's, which is kept once
+    const auto is_of_form = [](const verify::ReportRow& row) {  // of a file, not of what it says
+      return row.id.ends_with(".compiles") || row.id.ends_with(".belongs") || row.id.ends_with(".reads");
+    };
     for (const verify::ReportRow& row : verdict.report.rows)
-      if (row.status == verify::Status::kFailed &&
-          (row.id.ends_with(".compiles") || row.id.ends_with(".belongs")))
+      if (row.status == verify::Status::kFailed && is_of_form(row))
         verdict = {State::kUngradable, first_line_of(row.sentence), verdict.report};
     return verdict;
   }
