@@ -63,6 +63,18 @@ Exhibit answer(const Case& c, const Uses& uses, const Sees& sees = sees_right) {
       whole(c.problem), ring_arrangement(c.problem), c.problem, std::move(in), std::move(claim), comparison});
 }
 
+// The answer of a ring whose dv is so many times what it should be.
+Exhibit answer_with_dv(const Case& c, double factor) {
+  Inputs in = make_inputs(c, DType::kFloat64);
+  const Oracle right = oracle(c.problem, in);
+  Answer claim = clone(right.value);
+  for (double& x : claim.dv.values<double>()) x *= factor;
+  const Comparison comparison = compare_exact(claim, right);
+  REQUIRE_FALSE(comparison.good);
+  return std::make_shared<const Exhibit::element_type>(AttentionExhibit{
+      whole(c.problem), ring_arrangement(c.problem), c.problem, std::move(in), std::move(claim), comparison});
+}
+
 std::string ids_of(const std::vector<Cause>& causes) {
   std::string ids;
   for (const Cause& cause : causes) ids += (ids.empty() ? "" : " ") + cause.id;
@@ -132,6 +144,14 @@ TEST_CASE("a mistake that does not show in the answer with another one is told b
   INFO(ids);
   CHECK(ids.find("SW1") != std::string::npos);
   CHECK(ids.find("RF2") != std::string::npos);
+}
+
+TEST_CASE("gradients of rows with one key each say nothing beside those of others") {
+  const Exhibit causal = answer_with_dv(ring(3, causal_mask()), 1.7),
+                one_key = answer_with_dv(ring(3, window_mask(0)), 0.5);
+  REQUIRE(ids_of(causes_of(std::vector{causal})) == "solved-factor");
+  CHECK(ids_of(causes_of(std::vector{one_key})) == "GQ4-average");
+  CHECK(ids_of(causes_of(std::vector{causal, one_key})) == "solved-factor");
 }
 
 }  // namespace ringcraft::verify

@@ -196,12 +196,12 @@ TEST_CASE("padding that counts in the blocks that arrive, and scores of other qu
 }
 
 TEST_CASE("a rank without numbers has no cause of its own: many mistakes leave none") {
-  const PartScene scene(full_mask());
-  const std::vector<Cause> causes = scene.causes({.scale = [](const RowOf& at, int step) {
-    if (PartScene::rank(at.row) == 2) return static_cast<double>(NAN);
-    return PartScene::rank(at.row) == 1 && step > 0 ? 0.7 : 1;
-  }});
-  CHECK(says(causes, "NaN", "rank 2"));
+  const auto nan_on_rank_2 = [](const RowOf& at, int) { return PartScene::rank(at.row) == 2 ? NAN : 1.0; };
+  const auto base_2_on_rank_1 = [](const RowOf& at, double lse) {
+    return PartScene::rank(at.row) == 1 ? lse / std::numbers::ln2 : lse;
+  };
+  const PartScene scene;
+  CHECK(says(scene.causes({.scale = nan_on_rank_2, .lse = base_2_on_rank_1}), "NaN", "rank 2"));
 }
 
 TEST_CASE("a mistake of one head, batch entry or rank is told beside another one") {
