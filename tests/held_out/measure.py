@@ -209,9 +209,9 @@ def sentence_of(costs):
 
 
 def compare_seeds(probe):
-    """Whether each submission has the same first cause for 20 seeds: half an hour on two cores, so the long run alone asks."""
+    """Whether each submission has the same first cause for 20 seeds, which the long run alone asks."""
     if os.environ.get("RINGCRAFT_LONG") != "1":
-        print("minutes: RINGCRAFT_LONG=1 compares 20 seeds of every submission")
+        print("long: RINGCRAFT_LONG=1 compares 20 seeds of every submission")
         return 77
     seeds, paths = 20, exercises()
 

@@ -48,15 +48,16 @@ SolvedPass solved_gradient(const Evidence& e, GradientName name, const Setting& 
 // The wrong gradients, each with its explanation.
 using SolvedGradients = std::vector<std::pair<GradientName, SolvedPass>>;
 
-bool has(const SolvedPass& solved, const std::string& id) {
-  return std::ranges::find(solved.causes, id, &Cause::id) != solved.causes.end();
+// Whether one of the causes has this id.
+bool has(const std::vector<Cause>& causes, const std::string& id) {
+  return std::ranges::find(causes, id, &Cause::id) != causes.end();
 }
 
 // Explains a gradient by the mistakes of the others where they give its numbers, too.
 void prefer_one_mistake(const Evidence& e, const Setting& forward, SolvedGradients& all) {
   const auto is_of_another = [&](GradientName name, const Cause& cause) {
     return std::ranges::any_of(
-        all, [&](const auto& each) { return each.first != name && has(each.second, cause.id); });
+        all, [&](const auto& each) { return each.first != name && has(each.second.causes, cause.id); });
   };
   for (auto& [name, solved] : all) {
     const auto shared = [&, of = name](const Cause& cause) { return is_of_another(of, cause); };
@@ -82,9 +83,7 @@ std::vector<Cause> solved_gradients(const Evidence& e, const ForwardResult& forw
   for (auto& [name, solved] : gradients) {
     const std::string word(kAnswerNames[tensor_of(name)]);
     if (!solved.solved) continue;
-    std::erase_if(solved.causes, [&](const Cause& cause) {
-      return std::ranges::find(forward.causes, cause.id, &Cause::id) != forward.causes.end();
-    });
+    std::erase_if(solved.causes, [&](const Cause& cause) { return has(forward.causes, cause.id); });
     if (solved.causes.empty() && any_wrong(e.comparison, TensorGroup::kForward)) follow.push_back(word);
     for (Cause& cause : solved.causes) {
       const auto known =
@@ -146,8 +145,7 @@ void explain_backward(const Evidence& e, Ranks ranks, const ForwardResult& forwa
     append(result.backward, causes_by_numbers(e, TensorGroup::kBackward));
     return;
   }
-  const bool near =
-      !forward_wrong || std::ranges::count(forward.causes, "solved-cancelled-out", &Cause::id) > 0;
+  const bool near = !forward_wrong || has(forward.causes, "solved-cancelled-out");
   if (const auto lost = near ? cause_of_cancelled_weights(e) : std::nullopt) {
     result.backward = with_known(e, TensorGroup::kBackward, *lost);
     return;

@@ -27,8 +27,9 @@ bool is_telling(const Exhibit& exhibit) {
   for (const TensorComparison& tensor : attention->comparison.tensors)
     for (const auto& [position, difference] : tensor.wrong_rows) {
       if (tensor.name == "dk" || tensor.name == "dv") return true;
-      telling += is_unwritten(difference.got) ||  // a row without a key shows how it is treated
-                 !sees_one_key(p, p.queries[static_cast<std::size_t>(position)]);
+      const Position q = p.queries[static_cast<std::size_t>(position)];
+      telling +=
+          is_unwritten(difference.got) || !sees_one_key(p, q);  // one without a key tells how it is treated
       ++wrong;
     }
   return telling > 2 || (telling > 0 && telling == wrong);

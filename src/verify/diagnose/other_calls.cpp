@@ -39,6 +39,17 @@ bool is_made_alike(const std::string& id, const Problem& a, const Problem& b) {
   return is_closed(a) == is_closed(b) && ((same_limits && a.layout == b.layout) || !is_of_masks(id));
 }
 
+// Whether this mistake is one of these causes, in the same words or in others.
+bool is_one_of(const Explanations& explanations, const std::string& id) {
+  return std::ranges::any_of(explanations, [&](const Conjunction& causes) {
+    return std::ranges::any_of(causes, [&](const Cause& cause) {
+      return cause.id == id || std::ranges::any_of(kSameMistakes, [&](const auto& same) {
+               return same.first == id && same.second == cause.id;
+             });
+    });
+  });
+}
+
 // Known mistakes that give the numbers of some rings, and that others of the same program rule out.
 class RuledOut {
  public:
@@ -93,27 +104,9 @@ class RuledOut {
     ids_.insert(out.begin(), out.end());
   }
 
-  static bool is_one_of(const Explanations& explanations, const std::string& id) {
-    return std::ranges::any_of(explanations, [&](const Conjunction& causes) {
-      return std::ranges::any_of(causes, [&](const Cause& cause) {
-        return cause.id == id || std::ranges::any_of(kSameMistakes, [&](const auto& same) {
-                 return same.first == id && same.second == cause.id;
-               });
-      });
-    });
-  }
-
   std::map<std::string, std::vector<const Problem*>> seen_in_;  // the problems that a mistake explains
   std::set<std::string> of_some_ranks_, ids_;
 };
-
-// Whether these causes are one of these mistakes in other words.
-bool repeats(const Conjunction& causes, const std::set<std::string>& ids) {
-  return std::ranges::any_of(kSameMistakes, [&](const auto& same) {
-    return ids.contains(std::string(same.first)) &&
-           std::ranges::find(causes, same.second, &Cause::id) != causes.end();
-  });
-}
 
 void remove(std::vector<Explanations>& of_each, const std::set<std::string>& ids) {
   for (Explanations& each : of_each)
@@ -128,8 +121,8 @@ void explain_again(const std::vector<Exhibit>& exhibits, const std::vector<Expla
   for (std::size_t i = 0; i < left.size(); ++i)
     if (const AttentionExhibit* const ring = ring_of(exhibits[i]); ring && left[i].empty() && !all[i].empty())
       if (Explanations again = explanations_of(diagnose(*ring, {out.begin(), out.end()}).causes(100));
-          again.size() == 1 && !repeats(again[0], out) &&
-          std::ranges::none_of(again[0], &Cause::of_some_ranks))  // no guesswork
+          again.size() == 1 && std::ranges::none_of(again[0], &Cause::of_some_ranks) &&  // no guesswork
+          std::ranges::none_of(out, [&](const std::string& id) { return is_one_of(again, id); }))
         left[i] = std::move(again);
 }
 

@@ -32,6 +32,12 @@ bool sees_exchanged(const Problem& problem, Index row, Index key) {
   return owner <= rank && visible(problem.mask, owner * kRows + row % kRows, rank * kRows + key % kRows);
 }
 
+Exhibit exhibit_of(const Case& c, Inputs in, Answer claim, const Comparison& comparison) {
+  REQUIRE_FALSE(comparison.good);
+  return std::make_shared<const Exhibit::element_type>(AttentionExhibit{
+      whole(c.problem), ring_arrangement(c.problem), c.problem, std::move(in), std::move(claim), comparison});
+}
+
 // The answer of a ring whose ranks use their blocks so.
 Exhibit answer(const Case& c, const Uses& uses, const Sees& sees = sees_right) {
   Inputs in = make_inputs(c, DType::kFloat64);
@@ -58,9 +64,7 @@ Exhibit answer(const Case& c, const Uses& uses, const Sees& sees = sees_right) {
       claim.lse.values<double>()[static_cast<std::size_t>(head * kRows * n + i)] = std::log(sum);
     }
   const Comparison comparison = compare_exact(claim, right, Expect::kForward);
-  REQUIRE_FALSE(comparison.good);
-  return std::make_shared<const Exhibit::element_type>(AttentionExhibit{
-      whole(c.problem), ring_arrangement(c.problem), c.problem, std::move(in), std::move(claim), comparison});
+  return exhibit_of(c, std::move(in), std::move(claim), comparison);
 }
 
 // The answer of a ring whose dv is so many times what it should be.
@@ -70,9 +74,7 @@ Exhibit answer_with_dv(const Case& c, double factor) {
   Answer claim = clone(right.value);
   for (double& x : claim.dv.values<double>()) x *= factor;
   const Comparison comparison = compare_exact(claim, right);
-  REQUIRE_FALSE(comparison.good);
-  return std::make_shared<const Exhibit::element_type>(AttentionExhibit{
-      whole(c.problem), ring_arrangement(c.problem), c.problem, std::move(in), std::move(claim), comparison});
+  return exhibit_of(c, std::move(in), std::move(claim), comparison);
 }
 
 std::string ids_of(const std::vector<Cause>& causes) {
