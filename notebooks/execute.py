@@ -27,12 +27,21 @@ def read(path: Path) -> Any:
 
 
 def execute(notebook: Any) -> Any:
-    """The notebook with outputs, executed by this Python with one thread for each matrix product. Raises one of FAILURES."""
-    with TemporaryDirectory() as sockets:  # over TCP a kernel warns that nothing is encrypted
+    """The notebook with outputs, executed by this Python with one thread for each matrix product. Raises one of FAILURES.
+
+    What the kernel's process prints beside its cells, as ZeroMQ may where the process ends, is told only where it dies too early.
+    """
+    with TemporaryDirectory() as folder:  # over TCP a kernel warns that nothing is encrypted
         client = NotebookClient(notebook, timeout=900, startup_timeout=300, kernel_name="python3",
                                 resources={"metadata": {"path": str(FOLDER)}},
-                                config=Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}))
-        client.execute(env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+                                config=Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"}))
+        said = Path(folder, "stderr")
+        with said.open("w") as stderr:
+            try:
+                client.execute(env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, stderr=stderr)
+            except DeadKernelError as error:
+                lines = said.read_text(encoding="utf-8", errors="replace").splitlines()
+                raise DeadKernelError(": ".join([str(error), *lines[-1:]])) from error
     return notebook
 
 

@@ -97,16 +97,19 @@ def test_it_becomes_a_page(path):
 
 
 def test_a_failing_cell_is_named(tmp_path):
-    """execute.py in a copy of the folder, with one notebook that is right and one that is not."""
+    """execute.py in a copy of the folder: a kernel that is gone only after its cells is none that died."""
     (tmp_path / "execute.py").write_text((FOLDER / "execute.py").read_text(encoding="utf-8"), encoding="utf-8")
-    for name, source in (("1_good", "1 + 1"), ("2_bad", "1 / 0")):
+    for name, source in (("1_good", "1 + 1"), ("2_bad", "1 / 0"), ("3_gone", "import os; os.write(2, b'cause\\n'); os._exit(3)"),
+                         ("4_late", "import atexit, os; atexit.register(os.abort); atexit.register(os.write, 2, b'cause\\n')")):
         cells = [nbformat.v4.new_code_cell("print('before')"), nbformat.v4.new_code_cell(source, id="the-cell")]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
     ran = subprocess.run([sys.executable, tmp_path / "execute.py"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (1, "")
-    good, bad = ran.stdout.splitlines()
+    good, bad, gone, late = ran.stdout.splitlines()
     assert re.fullmatch(r"1_good +\d+\.\d s  ok", good)
     assert re.fullmatch(r'2_bad +\d+\.\d s  cell "the-cell" fails: ZeroDivisionError: division by zero', bad)
+    assert re.fullmatch(r"3_gone +\d+\.\d s  Kernel died: cause", gone)
+    assert re.fullmatch(r"4_late +\d+\.\d s  ok", late)
 
 
 @names
