@@ -278,6 +278,23 @@ const Check kWindowExchanges{
     }},
 };
 
+constexpr std::uint64_t kLittleMemory = 12 << 20;
+
+// Few rows of many heads: half a MB of keys and values for each rank, and next to no scores.
+const Check kFewBlocks{
+    .claim = "16 ranks in processes of 12 MB, of which all KV blocks would take 8.",
+    .id = "few-blocks",
+    .weight = 2,
+    .needs = {"full-more"},
+    .hint =
+        "A block that was computed with and passed on is of no use here: how many must a rank hold at a "
+        "time?",
+    .workers = {.address_bytes = kLittleMemory},
+    .run{[](Trial& trial) {
+      require_right_ring(trial, make(trial, 16, full_mask(), {1, 128, 128, 64, 64}));
+    }},
+};
+
 // The owner of this block: -1 for no block, -2 for a block that no rank owns.
 int owner_of(const KvBlock& block, const verify::Inputs& inputs, const Problem& problem) {
   if (block.k.empty() && block.v.empty()) return -1;
@@ -351,10 +368,10 @@ verify::Exhibit interview(Trial& trial) {
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  std::vector<Check> checks{kOneRank,  kNoDeadlock,      kFullTwo,     kFullMore,   kCausal,
-                            kLayouts,  kRagged,          kWindows,     kPacked,     kGroupedHeads,
-                            kHot,      kInputsUnchanged, kAnyDelivery, kExactBytes, kWindowExchanges,
-                            kLastBlock};
+  std::vector<Check> checks{kOneRank,   kNoDeadlock,      kFullTwo,     kFullMore,   kCausal,
+                            kLayouts,   kRagged,          kWindows,     kPacked,     kGroupedHeads,
+                            kHot,       kInputsUnchanged, kAnyDelivery, kExactBytes, kWindowExchanges,
+                            kFewBlocks, kLastBlock};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

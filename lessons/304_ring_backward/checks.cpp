@@ -343,6 +343,23 @@ const Check kWindowBytes{
     }},
 };
 
+constexpr std::uint64_t kLittleMemory = 17 << 20;
+
+// Few rows of many heads: half a MB of keys and values for each rank, and next to no scores.
+const Check kFewBlocks{
+    .claim = "16 ranks, schedule forward, in processes of 17 MB, of which all KV blocks would take 8.",
+    .id = "few-blocks",
+    .weight = 2,
+    .needs = {"full-forward"},
+    .hint =
+        "Once a block and its sum were passed on they are of no use here: how many of each must a rank hold "
+        "at a time?",
+    .workers = {.address_bytes = kLittleMemory},
+    .run{[](Trial& trial) {
+      require_right_backward(trial, make(trial, 16, full_mask(), {1, 128, 128, 64, 64}), Schedule::kForward);
+    }},
+};
+
 // ---- for a diagnosis
 
 verify::Exhibit interview(Trial& trial) {
@@ -376,10 +393,10 @@ verify::Exhibit interview(Trial& trial) {
 
 template <>
 std::vector<Check> checks_of<RINGCRAFT_LESSON>() {
-  std::vector<Check> checks{kOneRank,      kNoDeadlock, kQueryGradients,  kTwoRanks,   kFullForward,
-                            kFullReversed, kCausal,     kLayouts,         kRagged,     kWindows,
-                            kGroupedHeads, kHot,        kInputsUnchanged, kRepeatable, kAnyDelivery,
-                            kExactBytes,   kWindowBytes};
+  std::vector<Check> checks{kOneRank,      kNoDeadlock,  kQueryGradients,  kTwoRanks,   kFullForward,
+                            kFullReversed, kCausal,      kLayouts,         kRagged,     kWindows,
+                            kGroupedHeads, kHot,         kInputsUnchanged, kRepeatable, kAnyDelivery,
+                            kExactBytes,   kWindowBytes, kFewBlocks};
   for (Check& check : checks) check.interview = interview;
   return checks;
 }

@@ -169,8 +169,8 @@ void Round::crashed(Rank& self, const Bytes& bytes) {
 
 void Round::charge(Rank& self, std::uint64_t bytes) const {
   self.bytes += bytes;
-  if (self.bytes > kLargestFrame)
-    throw Violation("moves more than " + std::to_string(kLargestFrame >> 20) + " MB");
+  if (self.bytes > kMostMoved)
+    throw Violation("moves more than " + std::to_string(kMostMoved >> 20) + " MB");
 }
 
 void Round::post(int rank, Reader from) {

@@ -29,6 +29,8 @@ namespace ringcraft::judge {
 inline constexpr std::uint64_t kLargestFrame = std::uint64_t{64} << 20;  ///< bytes of one frame
 inline constexpr std::uint64_t kLargestMessage = std::uint64_t{16}
                                                  << 20;  ///< bytes of one message between ranks
+/// Bytes that a rank sends and receives in one call, counted once more for those that it sends.
+inline constexpr std::uint64_t kMostMoved = std::uint64_t{128} << 20;
 
 /// The most calls of a crash that are reported to the judge.
 inline constexpr std::size_t kMostCalls = 32;
