@@ -25,22 +25,28 @@ using verify::Report;
 using verify::ReportRow;
 using verify::Status;
 
-// The verdict on lesson 104's own file with these lines at the beginning of its body.
-Report with_lines(const std::string& lines, const CheckOptions& options = {}) {
-  std::ifstream original(std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "src/ringcraft/attention/merge.cpp");
+// The verdict on a lesson's own file, in src/ringcraft, with these lines before a place of it.
+Report with_lines_at(int lesson, const std::string& name, std::string_view place, const std::string& lines,
+                     const CheckOptions& options) {
+  std::ifstream original(std::filesystem::path(RINGCRAFT_SOURCE_DIR) / "src/ringcraft" / name);
   std::ostringstream text;
   text << original.rdbuf();
   std::string source =
       "#include <unistd.h>\n#include <cstdio>\n#include <cstdlib>\n#include <string>\n#include "
       "<stdexcept>\n#include <thread>\n" +
       text.str();
-  const auto body = source.find("// BEGIN SOLUTION 104");
-  REQUIRE(body != source.npos);
-  source.insert(body, lines + "\n  ");
+  const auto found = source.find(place);
+  REQUIRE(found != source.npos);
+  source.insert(found, lines + "\n  ");
   const WorkFolder folder;  // tests run side by side
-  const auto file = folder.path() / "merge.cpp";
+  const auto file = folder.path() / std::filesystem::path(name).filename();
   std::ofstream(file) << source;
-  return check(104, file, options).report;
+  return check(lesson, file, options).report;
+}
+
+// The verdict on lesson 104's own file with these lines at the beginning of its body.
+Report with_lines(const std::string& lines, const CheckOptions& options = {}) {
+  return with_lines_at(104, "attention/merge.cpp", "// BEGIN SOLUTION 104", lines, options);
 }
 
 // One processor for this thread and all that it starts, which other threads keep busy.
@@ -202,6 +208,25 @@ TEST_CASE("a call that computes is not too late on a busy machine") {
                  options);
   INFO(verify::text_of(report));
   CHECK(report.count(Status::kFailed) == 0);
+}
+
+// So is a ring when it is the judge that gets no processor: its ranks hardly compute, but messages still
+// come.
+TEST_CASE("a call whose messages move is not too late, and one that moves no more is") {
+  CheckOptions options;
+  options.per_call = std::chrono::milliseconds(400);
+  const auto napping = [&](const std::string& when, int milliseconds) {
+    return with_lines_at(303, "ring/forward.cpp", "const int source = (rank - t + n) % n;",
+                         "if (" + when + ") std::this_thread::sleep_for(std::chrono::milliseconds(" +
+                             std::to_string(milliseconds) + "));",
+                         options);
+  };
+  const Report moves = napping("n == 7", 90);
+  INFO(verify::text_of(moves));
+  CHECK(row(moves, "303.full-more").status == Status::kPassed);
+  const Report stuck = napping("n == 7 && t == 1 && rank == 2", 10'000);
+  INFO(verify::text_of(stuck));
+  CHECK(testing::contains(row(stuck, "303.full-more").sentence, "did not come back within 0.4 s"));
 }
 
 }  // namespace ringcraft::judge

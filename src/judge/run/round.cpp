@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "judge/run/stray.hpp"
 #include "ringcraft/core/error.hpp"
@@ -24,6 +25,13 @@ std::string code_of(const process::Ending& ending) {
   for (const int crash : {SIGSEGV, SIGBUS, SIGABRT})
     if (ending.number == crash) return "crash";
   return "signal-" + std::to_string(ending.number);
+}
+
+// Bytes that went over the wires of these workers.
+std::uint64_t moved_by(std::span<const std::unique_ptr<Member>> members) {
+  std::uint64_t sum = 0;
+  for (const auto& member : members) sum += member->connection.moved();
+  return sum;
 }
 
 }  // namespace
@@ -53,22 +61,27 @@ std::vector<RankLog> Round::logs() const {
 }
 
 CallRecord Round::record_of_all(std::chrono::milliseconds limit) {
-  // Beyond the limit a call goes on while it computes and has not had that much processor time: other
-  // programs make a machine slow, and no student's file wrong.
+  // Beyond the limit a call goes on while it computes, or its messages move, and it has not had that much
+  // processor time: other programs make a machine slow, and no student's file wrong.
   const auto begun = process::Clock::now(), latest = begun + kMostPatience * limit;
   const std::chrono::milliseconds look = limit / 4;
   auto deadline = begun + limit;
   double spent = processor_seconds_of(members_);
+  std::uint64_t moved = 0;
+  auto last_moved = begun;
   const double enough = spent + 0.9 * std::chrono::duration<double>(limit).count();
   while (!all_answered()) {
     if (const auto now = process::Clock::now(); now >= deadline) {
       const double by_now = processor_seconds_of(members_);
-      const bool computes = by_now - spent > 0.05 * std::chrono::duration<double>(look).count();
-      if (!computes || by_now >= enough || now >= latest) too_late(limit);
+      const bool goes_on =
+          last_moved + look > now || by_now - spent > 0.05 * std::chrono::duration<double>(look).count();
+      if (!goes_on || by_now >= enough || now >= latest) too_late(limit);
       spent = by_now, deadline = now + look;
     }
     wait_for_something(deadline);
     for (int rank = 0; rank < size(); ++rank) serve(rank);
+    if (const std::uint64_t so_far = moved_by(members_); so_far > std::exchange(moved, so_far))
+      last_moved = process::Clock::now();
   }
   CallRecord record;
   record.logs = logs();
@@ -169,8 +182,7 @@ void Round::crashed(Rank& self, const Bytes& bytes) {
 
 void Round::charge(Rank& self, std::uint64_t bytes) const {
   self.bytes += bytes;
-  if (self.bytes > kMostMoved)
-    throw Violation("moves more than " + std::to_string(kMostMoved >> 20) + " MB");
+  if (self.bytes > kMostMoved) throw Violation("moves more than " + std::to_string(kMostMoved >> 20) + " MB");
 }
 
 void Round::post(int rank, Reader from) {

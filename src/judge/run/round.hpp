@@ -20,7 +20,7 @@ inline constexpr std::size_t kWorkerOutput = std::size_t{64} << 10;
 /// Threads that a worker may have at one time. No exercise needs one.
 inline constexpr std::size_t kMostThreads = 256;
 
-/// Time limits that pass, on a busy machine, before a program that still computes is too late.
+/// Time limits that pass, on a busy machine, before a program that still computes, or sends, is too late.
 inline constexpr int kMostPatience = 6;
 
 /// One worker: its process, and its wire.
@@ -49,7 +49,8 @@ class Round {
         ranks_(members.size()) {}
 
   /// Returns when every rank has answered. Throws Misbehaviour otherwise: after this time, or, on a busy
-  /// machine, when the ranks have computed for as long, at the latest after six times the limit.
+  /// machine, when the ranks no longer move messages or have computed for as long, at the latest after six
+  /// times the limit.
   CallRecord run(std::chrono::milliseconds limit);
 
  private:

@@ -29,6 +29,7 @@ void Connection::write_some() {
       sent_ = output_.size();  // the other side reads no more: the next read reports it
     if (put <= 0) return;
     sent_ += static_cast<std::size_t>(put);
+    moved_ += static_cast<std::uint64_t>(put);
   }
 }
 
@@ -41,6 +42,7 @@ bool Connection::read_some() {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return true;
     if (got <= 0) return false;
+    moved_ += static_cast<std::uint64_t>(got);
     input_.insert(input_.end(), buffer, buffer + got);
     if (static_cast<std::size_t>(got) < sizeof buffer) return true;
   }

@@ -4,7 +4,7 @@
 /// arrive, so a claimed length never decides how much memory is taken; bytes that it does not read wait in a
 /// buffer here and block no one.
 
-#include <deque>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 
@@ -36,11 +36,14 @@ class Connection {
   std::optional<Frame> next();
   /// Whether only a part of a frame has arrived.
   bool has_half_a_frame() const { return taken_ < input_.size(); }
+  /// Bytes that were written and read so far.
+  std::uint64_t moved() const { return moved_; }
 
  private:
   int descriptor_;
   Bytes output_, input_;
   std::size_t sent_ = 0, taken_ = 0;
+  std::uint64_t moved_ = 0;
 };
 
 }  // namespace ringcraft::judge
