@@ -280,7 +280,6 @@ const Check kWindowExchanges{
 
 constexpr std::uint64_t kLittleMemory = 12 << 20;
 
-// Few rows of many heads: half a MB of keys and values for each rank, and next to no scores.
 const Check kFewBlocks{
     .claim = "16 ranks in processes of 12 MB, of which all KV blocks would take 8.",
     .id = "few-blocks",
@@ -290,9 +289,7 @@ const Check kFewBlocks{
         "A block that was computed with and passed on is of no use here: how many must a rank hold at a "
         "time?",
     .workers = {.address_bytes = kLittleMemory},
-    .run{[](Trial& trial) {
-      require_right_ring(trial, make(trial, 16, full_mask(), {1, 128, 128, 64, 64}));
-    }},
+    .run{[](Trial& trial) { require_right_ring(trial, make(trial, 16, full_mask(), kLargeBlocks)); }},
 };
 
 // The owner of this block: -1 for no block, -2 for a block that no rank owns.

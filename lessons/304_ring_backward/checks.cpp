@@ -345,7 +345,6 @@ const Check kWindowBytes{
 
 constexpr std::uint64_t kLittleMemory = 17 << 20;
 
-// Few rows of many heads: half a MB of keys and values for each rank, and next to no scores.
 const Check kFewBlocks{
     .claim = "16 ranks in processes of 17 MB, of which all KV blocks would take 8.",
     .id = "few-blocks",
@@ -355,9 +354,7 @@ const Check kFewBlocks{
         "Once a block and its sum were passed on they are of no use here: how many of each must a rank hold "
         "at a time?",
     .workers = {.address_bytes = kLittleMemory},
-    .run{[](Trial& trial) {
-      require_both(trial, make(trial, 16, full_mask(), {1, 128, 128, 64, 64}));
-    }},
+    .run{[](Trial& trial) { require_both(trial, make(trial, 16, full_mask(), kLargeBlocks)); }},
 };
 
 // ---- for a diagnosis

@@ -32,11 +32,11 @@ BINARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+
           "&&": "||", "||": "&&", "+=": "-=", "-=": "+=", "*=": "="}
 OTHERS = {"true": "false", "false": "true", "min": "max", "max": "min", "next": "previous", "previous": "next", "++": "--", "--": "++",
           "!": "", "-": ""}
-TOKEN = re.compile(r'(?P<none>//.*|"[^"]*")|(?<= )(?P<binary>[<>=!+*/%-]=|[<>+*/%-]|&&|\|\|)(?= |$)|(?<![\w.])(?P<number>\d+)(?![\w.])|'
+TOKEN = re.compile(r'"[^"]*"|(?<= )(?P<binary>[<>=!+*/%-]=|[<>+*/%-]|&&|\|\|)(?= |$)|(?<![\w.])(?P<number>\d+)(?![\w.])|'
                    r"(?P<other>\+\+|--|(?<!\w)[!-](?=\w)|\b(?:true|false|min|max|next|previous)\b)")
-STATEMENT = re.compile(r"(?!return|const|[A-Z]|std::(?:vector|size_t)|int |bool |auto |double )[^{}]*;\s*(?://.*)?")  # no declaration
+STATEMENT = re.compile(r"(?!return|const|[A-Z]|std::(?:vector|size_t)|int |bool |auto |double )[^{}]*;")  # no declaration
 
-Mutant = collections.namedtuple("Mutant", "lesson file line was becomes")
+Mutant = collections.namedtuple("Mutant", "lesson file line nth was becomes")  # nth of the equal changes in its file, from 1
 
 
 def replacements(token):
@@ -49,18 +49,20 @@ def replacements(token):
 
 def mutants_of(path):
     """The mutants of a file, in the order of its text."""
-    found, lesson = [], None
+    found, lesson, equal = [], None, collections.Counter()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
-        changed = []
+        code, changed = re.sub("//.*", "", line).strip(), []
         if begun := BEGIN.search(line):
             lesson = begun[1]
         elif END.search(line):
             lesson = None
-        elif lesson and not line.startswith("#"):
-            changed = [line[: token.start()] + other + line[token.end():] for token in TOKEN.finditer(line) for other in replacements(token)]
-            if STATEMENT.fullmatch(line.strip()) and line.count("(") == line.count(")"):
+        elif lesson and not code.startswith("#"):
+            changed = [code[: token.start()] + other + code[token.end():] for token in TOKEN.finditer(code) for other in replacements(token)]
+            if STATEMENT.fullmatch(code) and code.count("(") == code.count(")"):
                 changed.append("")
-        found += [Mutant(lesson, str(path.relative_to(ROOT)), number, line.strip(), other.strip()) for other in changed]
+        for other in changed:
+            equal[code, other] += 1
+            found.append(Mutant(lesson, str(path.relative_to(ROOT)), number, equal[code, other], code, other))
     return found
 
 
@@ -71,14 +73,14 @@ def all_mutants():
 
 
 def name_of(mutant):
-    return mutant.file, mutant.was, mutant.becomes
+    return mutant.file, mutant.nth, mutant.was, mutant.becomes
 
 
 def outcome(probe, mutant):
     """passed, failed, or none if it does not compile."""
     path = ROOT / mutant.file
     lines = path.read_text(encoding="utf-8").splitlines()
-    lines[mutant.line] = lines[mutant.line].replace(mutant.was, mutant.becomes)
+    lines[mutant.line] = lines[mutant.line].replace(mutant.was, mutant.becomes, 1)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / path.name
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -98,7 +100,7 @@ def judged(probe, mutants):
 def listed():
     """The reason for each mutant that passes."""
     with open(PASSING, encoding="utf-8", newline="") as lines:
-        return {(row["file"], row["was"], row["becomes"]): row["why"] for row in csv.DictReader(lines)}
+        return {(row["file"], int(row["nth"]), row["was"], row["becomes"]): row["why"] for row in csv.DictReader(lines)}
 
 
 def complaints(found, known, mutants):
@@ -109,11 +111,11 @@ def complaints(found, known, mutants):
              for m, result in found if result != "passed" and name_of(m) in known]
     names = {name_of(m) for m in mutants}
     return said + [f"{file}: listed, and no mutant any more:\n  - {was}\n  + {becomes}"
-                   for file, was, becomes in known if (file, was, becomes) not in names]
+                   for file, nth, was, becomes in known if (file, nth, was, becomes) not in names]
 
 
 def table(found):
-    chapters = {"1": "one device", "3": "the ring", "4": "masks and balance", "5": "a real system"}
+    chapters = json.loads(marks.read(ROOT / "lessons/chapters.json"))
     tallies = collections.defaultdict(collections.Counter)
     for mutant, result in found:
         tallies[mutant.lesson[0]][result] += 1
@@ -127,7 +129,8 @@ def table(found):
 def main():
     probe, *options = sys.argv[1:]
     lessons = [option for option in options if not option.startswith("--")]
-    mutants, known = [m for m in all_mutants() if not lessons or m.lesson in lessons], listed()
+    everything, known = all_mutants(), listed()
+    mutants = [m for m in everything if not lessons or m.lesson in lessons]
     if "--check" in options and os.environ.get("RINGCRAFT_LONG") != "1":
         some = [m for m in mutants if name_of(m) not in known][::40] + [m for m in mutants if name_of(m) in known][::10]
     else:
@@ -136,7 +139,7 @@ def main():
     if "--list" in options:
         for mutant, result in found:
             print(f"{result:6} {mutant.lesson} {mutant.file}:{mutant.line + 1}\n  - {mutant.was}\n  + {mutant.becomes}")
-    said = complaints(found, known, mutants if not lessons else all_mutants())
+    said = complaints(found, known, everything)
     print(*said, f"{len(found)} of {len(mutants)} mutants judged, {len(said)} of them unlike the list", sep="\n")
     stale = 0
     if len(found) == len(mutants) and not lessons and "--list" not in options:

@@ -15,6 +15,9 @@
 
 namespace ringcraft::judge {
 
+/// Few rows of many heads: of 16 ranks each holds half a MB of keys and values, and next to no scores.
+inline constexpr Shape kLargeBlocks{1, 128, 128, 64, 64};  // batch, heads, kv_heads, seqlen, head_dim
+
 /// The answers of a ring of workers.
 struct RingRun {
   std::vector<Answer<RingOutput>> answers;  ///< per rank

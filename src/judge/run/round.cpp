@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <utility>
 
 #include "judge/run/stray.hpp"
 #include "ringcraft/core/error.hpp"
@@ -80,8 +79,8 @@ CallRecord Round::record_of_all(std::chrono::milliseconds limit) {
     }
     wait_for_something(deadline);
     for (int rank = 0; rank < size(); ++rank) serve(rank);
-    if (const std::uint64_t so_far = moved_by(members_); so_far > std::exchange(moved, so_far))
-      last_moved = process::Clock::now();
+    if (const std::uint64_t so_far = moved_by(members_); so_far > moved)
+      moved = so_far, last_moved = process::Clock::now();
   }
   CallRecord record;
   record.logs = logs();
